@@ -1,0 +1,138 @@
+//! Dense products, cut into blocks of rows so that they parallelise with reproducible bits.
+//!
+//! Shapes throughout: tall matrices are n×d with n in the thousands or millions, weights are d×e with both in the
+//! tens or hundreds. faer computes each block on one thread.
+
+use faer::linalg::matmul::matmul;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::{Accum, MatMut, MatRef, Par};
+
+use crate::parallel::{for_each_block, partial_count, sum_over_rows};
+use crate::{Matrix, Scalar};
+
+/// `A · B` in a new matrix, on the calling thread. For small matrices.
+pub fn product<T: Scalar>(left: &Matrix<T>, right: &Matrix<T>) -> Matrix<T> {
+    let mut output = Matrix::zeros(left.rows(), right.columns());
+    matmul(output.as_faer_mut(), Accum::Replace, left.as_faer(), right.as_faer(), T::ONE, Par::Seq);
+    output
+}
+
+/// `Y = X · W`. Shapes: X is n×d, W d×e, Y n×e.
+pub fn multiply_into<T: Scalar>(tall: &Matrix<T>, weight: &Matrix<T>, output: &mut Matrix<T>) {
+    multiply_view_into(tall, weight.as_faer(), output);
+}
+
+/// `Y = X · Wᵀ`. Shapes: X is n×e, W d×e, Y n×d.
+pub fn multiply_transposed_into<T: Scalar>(tall: &Matrix<T>, weight: &Matrix<T>, output: &mut Matrix<T>) {
+    multiply_view_into(tall, weight.as_faer().transpose(), output);
+}
+
+fn multiply_view_into<T: Scalar>(tall: &Matrix<T>, weight: MatRef<'_, T>, output: &mut Matrix<T>) {
+    assert_eq!(tall.columns(), weight.nrows(), "product: inner dimensions");
+    assert_eq!(output.shape(), (tall.rows(), weight.ncols()), "product: output shape");
+    let columns = output.columns();
+    for_each_block(output.as_mut_slice(), columns, tall.columns() * columns, |first, block| {
+        let rows = rows_of(tall, first, block.len() / columns);
+        let block = MatMut::from_row_major_slice_mut(block, rows.nrows(), columns);
+        matmul(block, Accum::Replace, rows, weight, T::ONE, Par::Seq);
+    });
+}
+
+/// How many scratch values [`transposed_product_into`] needs for tall matrices with these shapes.
+pub fn transposed_product_scratch(rows: usize, left_columns: usize, right_columns: usize) -> usize {
+    partial_count(rows) * left_columns * right_columns
+}
+
+/// `C = Xᵀ · Y`. Shapes: X is n×d, Y n×e, C d×e.
+pub fn transposed_product_into<T: Scalar>(
+    left: &Matrix<T>,
+    right: &Matrix<T>,
+    output: &mut Matrix<T>,
+    scratch: &mut [T],
+) {
+    assert_eq!(left.rows(), right.rows(), "transposed product: rows");
+    assert_eq!(output.shape(), (left.columns(), right.columns()), "transposed product: output shape");
+    let (rows, columns) = output.shape();
+    sum_over_rows(left.rows(), rows * columns, output.as_mut_slice(), scratch, |range, partial| {
+        let partial = MatMut::from_row_major_slice_mut(partial, rows, columns);
+        let left = rows_of(left, range.start, range.len()).transpose();
+        matmul(partial, Accum::Replace, left, rows_of(right, range.start, range.len()), T::ONE, Par::Seq);
+    });
+}
+
+/// The Gram matrix `G = XᵀX`, computed once below the diagonal and mirrored. Shapes: X is n×d, G d×d.
+pub fn gram_into<T: Scalar>(tall: &Matrix<T>, output: &mut Matrix<T>, scratch: &mut [T]) {
+    let dimension = tall.columns();
+    assert_eq!(output.shape(), (dimension, dimension), "Gram matrix: output shape");
+    let work = dimension * dimension / 2;
+    sum_over_rows(tall.rows(), work, output.as_mut_slice(), scratch, |range, partial| {
+        let rows = rows_of(tall, range.start, range.len());
+        triangular::matmul(
+            MatMut::from_row_major_slice_mut(partial, dimension, dimension),
+            BlockStructure::TriangularLower,
+            Accum::Replace,
+            rows.transpose(),
+            BlockStructure::Rectangular,
+            rows,
+            BlockStructure::Rectangular,
+            T::ONE,
+            Par::Seq,
+        );
+    });
+    for row in 0..dimension {
+        for column in row + 1..dimension {
+            output.set(row, column, output.get(column, row));
+        }
+    }
+}
+
+/// A view of `count` rows from `first` on.
+pub(crate) fn rows_of<T: Scalar>(matrix: &Matrix<T>, first: usize, count: usize) -> MatRef<'_, T> {
+    let columns = matrix.columns();
+    MatRef::from_row_major_slice(
+        &matrix.as_slice()[first * columns..(first + count) * columns],
+        count,
+        columns,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::random_matrix;
+
+    fn naive(left: &Matrix<f64>, right: &Matrix<f64>) -> Matrix<f64> {
+        Matrix::from_fn(left.rows(), right.columns(), |row, column| {
+            (0..left.columns()).map(|inner| left.get(row, inner) * right.get(inner, column)).sum()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn products_equal_the_definition(n in 1usize..700, d in 1usize..20, e in 1usize..20, seed in 0u64..1000) {
+            let tall = random_matrix(n, d, seed);
+            let weight = random_matrix(d, e, seed + 1);
+            let other = random_matrix(n, e, seed + 2);
+            let mut output = Matrix::zeros(n, e);
+            multiply_into(&tall, &weight, &mut output);
+            prop_assert!(output.max_difference(&naive(&tall, &weight)) < 1e-10);
+
+            let mut output = Matrix::zeros(n, d);
+            multiply_transposed_into(&other, &weight, &mut output);
+            prop_assert!(output.max_difference(&naive(&other, &weight.transposed())) < 1e-10);
+
+            let mut output = Matrix::zeros(d, e);
+            let mut scratch = vec![0.0; transposed_product_scratch(n, d, e)];
+            transposed_product_into(&tall, &other, &mut output, &mut scratch);
+            prop_assert!(output.max_difference(&naive(&tall.transposed(), &other)) < 1e-10);
+
+            let mut output = Matrix::zeros(d, d);
+            let mut scratch = vec![0.0; transposed_product_scratch(n, d, d)];
+            gram_into(&tall, &mut output, &mut scratch);
+            prop_assert!(output.max_difference(&naive(&tall.transposed(), &tall)) < 1e-10);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The engine of Abyssal: dense and sparse matrices, spectral functions, and reverse-mode differentiation, on the
+//! CPU, with the same bits for any number of threads. It knows nothing of graphs or learning tasks.
+
+pub mod gemm;
+pub mod ops;
+pub mod optimizer;
+pub mod parallel;
+pub mod random;
+pub mod spectral;
+pub mod tape;
+#[doc(hidden)]
+pub mod testing;
+
+mod elementwise;
+mod error;
+mod initialization;
+mod matrix;
+mod scalar;
+mod sparse;
+
+pub use error::TensorError;
+pub use initialization::Initialization;
+pub use matrix::Matrix;
+pub use scalar::Scalar;
+pub use sparse::{Csr, SparseOperator};

@@ -1,0 +1,160 @@
+//! Dense row-major matrices.
+
+use faer::{MatMut, MatRef};
+
+use crate::Scalar;
+
+/// A dense matrix, row after row in one vector.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Matrix<T> {
+    rows: usize,
+    columns: usize,
+    data: Vec<T>,
+}
+
+impl<T: Scalar> Matrix<T> {
+    /// A matrix of zeros.
+    pub fn zeros(rows: usize, columns: usize) -> Self {
+        Self { rows, columns, data: vec![T::ZERO; rows * columns] }
+    }
+
+    /// The identity matrix.
+    pub fn identity(dimension: usize) -> Self {
+        Self::from_fn(dimension, dimension, |row, column| if row == column { T::ONE } else { T::ZERO })
+    }
+
+    /// A matrix from a function of row and column.
+    pub fn from_fn(rows: usize, columns: usize, mut value: impl FnMut(usize, usize) -> T) -> Self {
+        let data = (0..rows * columns).map(|index| value(index / columns, index % columns)).collect();
+        Self { rows, columns, data }
+    }
+
+    /// A matrix around existing row-major values.
+    ///
+    /// # Panics
+    /// If `data` does not hold `rows · columns` values.
+    pub fn from_vec(rows: usize, columns: usize, data: Vec<T>) -> Self {
+        assert_eq!(data.len(), rows * columns, "a {rows}×{columns} matrix needs {} values", rows * columns);
+        Self { rows, columns, data }
+    }
+
+    /// A matrix from rows of equal length.
+    ///
+    /// # Panics
+    /// If the rows differ in length.
+    pub fn from_rows<R: AsRef<[T]>>(rows: &[R]) -> Self {
+        let columns = rows.first().map_or(0, |row| row.as_ref().len());
+        let mut data = Vec::with_capacity(rows.len() * columns);
+        for row in rows {
+            assert_eq!(row.as_ref().len(), columns, "rows of one matrix have equal length");
+            data.extend_from_slice(row.as_ref());
+        }
+        Self { rows: rows.len(), columns, data }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Rows and columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.rows, self.columns)
+    }
+
+    /// All values, row after row.
+    pub fn as_slice(&self) -> &[T] {
+        &self.data
+    }
+
+    /// All values, row after row, to write.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
+    /// The values, given up by the matrix.
+    pub fn into_vec(self) -> Vec<T> {
+        self.data
+    }
+
+    /// One row.
+    pub fn row(&self, row: usize) -> &[T] {
+        &self.data[row * self.columns..(row + 1) * self.columns]
+    }
+
+    /// One row, to write.
+    pub fn row_mut(&mut self, row: usize) -> &mut [T] {
+        &mut self.data[row * self.columns..(row + 1) * self.columns]
+    }
+
+    /// One value.
+    pub fn get(&self, row: usize, column: usize) -> T {
+        self.row(row)[column]
+    }
+
+    /// Sets one value.
+    pub fn set(&mut self, row: usize, column: usize, value: T) {
+        self.row_mut(row)[column] = value;
+    }
+
+    /// The transposed matrix, as a copy.
+    pub fn transposed(&self) -> Self {
+        Self::from_fn(self.columns, self.rows, |row, column| self.get(column, row))
+    }
+
+    /// The same values in another precision.
+    pub fn cast<U: Scalar>(&self) -> Matrix<U> {
+        let data = self.data.iter().map(|value| U::from_f64(value.to_f64())).collect();
+        Matrix { rows: self.rows, columns: self.columns, data }
+    }
+
+    /// Whether every value is finite.
+    pub fn is_finite(&self) -> bool {
+        self.data.iter().all(|value| value.is_finite())
+    }
+
+    /// The largest absolute difference to another matrix of the same shape.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn max_difference(&self, other: &Self) -> f64 {
+        assert_eq!(self.shape(), other.shape());
+        let pairs = self.data.iter().zip(&other.data);
+        pairs.map(|(left, right)| (left.to_f64() - right.to_f64()).abs()).fold(0.0, f64::max)
+    }
+
+    /// A view for faer.
+    pub fn as_faer(&self) -> MatRef<'_, T> {
+        MatRef::from_row_major_slice(&self.data, self.rows, self.columns)
+    }
+
+    /// A view for faer, to write.
+    pub fn as_faer_mut(&mut self) -> MatMut<'_, T> {
+        MatMut::from_row_major_slice_mut(&mut self.data, self.rows, self.columns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_columns_are_where_they_should_be() {
+        let matrix = Matrix::from_rows(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+        assert_eq!(matrix.shape(), (2, 3));
+        assert_eq!(matrix.get(1, 0), 4.0);
+        assert_eq!(matrix.transposed().row(2), &[3.0, 6.0]);
+        assert_eq!(matrix.cast::<f32>().row(1), &[4.0f32, 5.0, 6.0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "needs 4 values")]
+    fn wrong_length_panics() {
+        Matrix::from_vec(2, 2, vec![1.0]);
+    }
+}

@@ -1,0 +1,167 @@
+//! Bias, activation and dropout in one pass over the data.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Dropout;
+use crate::Scalar;
+use crate::elementwise::column_sums;
+use crate::parallel::{for_each_block, simd};
+use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
+
+/// The function applied to every value of a layer's output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Activation {
+    /// `max(x, 0)`.
+    #[default]
+    Relu,
+    /// `x`.
+    Identity,
+}
+
+impl<T: Scalar> Tape<T> {
+    /// `Y = dropout(σ(X + 1·b))`. Shapes: X and Y are n×d, b is 1×d.
+    pub fn activate(
+        &self,
+        input: &Variable<T>,
+        bias: Option<&Variable<T>>,
+        activation: Activation,
+        dropout: Option<Dropout>,
+    ) -> Variable<T> {
+        let columns = input.columns();
+        let mut output = self.pool().take(input.rows(), columns);
+        for_each_block(output.as_mut_slice(), columns, 2 * columns, |first, block| {
+            let start = first * columns;
+            let source = &input.as_slice()[start..start + block.len()];
+            simd(|| {
+                block.copy_from_slice(source);
+                if let Some(bias) = bias {
+                    for row in block.chunks_exact_mut(columns.max(1)) {
+                        for (value, &bias) in row.iter_mut().zip(bias.as_slice()) {
+                            *value += bias;
+                        }
+                    }
+                }
+                finish(activation, dropout, start, block);
+            });
+        });
+        let output = Arc::new(output);
+        let bias = bias.and_then(|bias| bias.slot);
+        self.record(Arc::clone(&output), &[input.slot, bias], || Activate {
+            input: input.slot,
+            bias,
+            mask: Mask::new(activation, dropout, &output),
+        })
+    }
+}
+
+/// Applies activation, then dropout, to values that stand at positions `start, start + 1, …`.
+#[inline(always)]
+pub(super) fn finish<T: Scalar>(
+    activation: Activation,
+    dropout: Option<Dropout>,
+    start: usize,
+    values: &mut [T],
+) {
+    if activation == Activation::Relu {
+        for value in &mut *values {
+            // Not `max`: a NaN must stay one, so that it is noticed.
+            *value = if *value < T::ZERO { T::ZERO } else { *value };
+        }
+    }
+    if let Some(dropout) = dropout {
+        dropout.apply(start, values);
+    }
+}
+
+/// What activation and dropout let through on the way back.
+pub(super) enum Mask<T: Scalar> {
+    /// Everything.
+    Open,
+    /// The places where the output is positive (neither cut off nor dropped), scaled.
+    Positive(Arc<Buffer<T>>, T),
+    /// What this dropout lets through.
+    Dropout(Dropout),
+}
+
+impl<T: Scalar> Mask<T> {
+    pub(super) fn new(activation: Activation, dropout: Option<Dropout>, output: &Arc<Buffer<T>>) -> Self {
+        match (activation, dropout) {
+            (Activation::Relu, dropout) => {
+                Mask::Positive(Arc::clone(output), dropout.map_or(T::ONE, |dropout| dropout.scale()))
+            }
+            (Activation::Identity, Some(dropout)) => Mask::Dropout(dropout),
+            (Activation::Identity, None) => Mask::Open,
+        }
+    }
+
+    /// Multiplies the gradient of the output with the mask, in place.
+    pub(super) fn apply(&self, gradient: &mut Buffer<T>) {
+        if matches!(self, Mask::Open) {
+            return;
+        }
+        let columns = gradient.columns();
+        for_each_block(gradient.as_mut_slice(), columns, columns, |first, block| {
+            simd(|| self.apply_to(first * columns, block));
+        });
+    }
+
+    #[inline(always)]
+    fn apply_to(&self, start: usize, values: &mut [T]) {
+        match self {
+            Mask::Open => {}
+            Mask::Positive(output, scale) => {
+                let output = &output.as_slice()[start..start + values.len()];
+                for (value, &output) in values.iter_mut().zip(output) {
+                    *value = if output > T::ZERO { *scale * *value } else { T::ZERO };
+                }
+            }
+            Mask::Dropout(dropout) => dropout.apply(start, values),
+        }
+    }
+}
+
+struct Activate<T: Scalar> {
+    input: Slot,
+    bias: Slot,
+    mask: Mask<T>,
+}
+
+impl<T: Scalar> Backward<T> for Activate<T> {
+    /// `X̄ = Ȳ ∘ mask`, `b̄ = 1ᵀX̄`.
+    fn backward(self: Box<Self>, mut gradient: Buffer<T>, gradients: &mut Gradients<T>) {
+        self.mask.apply(&mut gradient);
+        if self.bias.is_some() {
+            let mut sums = gradients.pool().take(1, gradient.columns());
+            column_sums(&gradient, &mut sums, gradients.pool());
+            gradients.add(self.bias, sums);
+        }
+        gradients.add(self.input, gradient);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::check::check;
+    use crate::random::{Purpose, Stream};
+    use crate::testing::random_matrix;
+
+    #[test]
+    fn gradients() {
+        let dropout = Dropout::new(0.4, Stream::new(5, Purpose::Dropout, 0, 0));
+        for activation in [Activation::Relu, Activation::Identity] {
+            for dropout in [None, dropout] {
+                let inputs = [random_matrix(6, 5, 1), random_matrix(1, 5, 2)];
+                check("activate with bias", &inputs, |tape, inputs| {
+                    tape.activate(&inputs[0], Some(&inputs[1]), activation, dropout)
+                });
+                check("activate", &inputs[..1], |tape, inputs| {
+                    tape.activate(&inputs[0], None, activation, dropout)
+                });
+            }
+        }
+    }
+}

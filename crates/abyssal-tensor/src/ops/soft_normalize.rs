@@ -1,0 +1,235 @@
+//! Soft an-isotropic normalisation as an operation of the tape.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, Par};
+
+use super::activate::{Mask, finish};
+use super::{Activation, Dropout};
+use crate::gemm::{gram_into, rows_of, transposed_product_into, transposed_product_scratch};
+use crate::parallel::{for_each_block, simd};
+use crate::spectral::Whitening;
+use crate::tape::{Backward, Buffer, Gradients, PooledSpectrum, Slot, Tape, Value, Variable};
+use crate::{Scalar, TensorError};
+
+/// Whether gradients flow through the whitening matrix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Gradient {
+    /// The exact gradient: `B̄ = Ḣ·M + 2·B·Ḡ`.
+    #[default]
+    Full,
+    /// `M` counts as constant, as in the released code: `B̄ = Ḣ·M`.
+    Detached,
+}
+
+/// The parameters of the operation.
+#[derive(Clone, Copy, Debug)]
+pub struct SoftNormalization {
+    /// The whitening matrix to apply.
+    pub whitening: Whitening,
+    /// Whether it is differentiated.
+    pub gradient: Gradient,
+    /// Applied to the normalised embeddings.
+    pub activation: Activation,
+}
+
+impl<T: Scalar> Tape<T> {
+    /// `H = dropout(σ(B·M))`, `M = a·U f(Λ) Uᵀ + (1 - a)·I`, `BᵀB = U Λ Uᵀ` (see [`crate::spectral`]).
+    ///
+    /// Shapes: B and H are n×d. Cost: one Gram product, one d×d eigen-decomposition, one n×d×d product.
+    ///
+    /// # Errors
+    /// If `B` holds infinity or NaN.
+    pub fn soft_normalize(
+        &self,
+        normalization: &SoftNormalization,
+        input: &Variable<T>,
+        dropout: Option<Dropout>,
+    ) -> Result<Variable<T>, TensorError> {
+        let SoftNormalization { whitening, gradient, activation } = *normalization;
+        let (rows, columns) = input.shape();
+        if whitening.is_identity(columns) {
+            return Ok(self.activate(input, None, activation, dropout));
+        }
+        let mut spectrum = self.pool().take_spectrum(columns);
+        let mut matrix = self.pool().take(columns, columns);
+        {
+            let mut gram = self.pool().take(columns, columns);
+            let mut scratch = self.pool().take(1, transposed_product_scratch(rows, columns, columns));
+            gram_into(input, &mut gram, scratch.as_mut_slice());
+            self.pool().with_workspace(columns, |workspace| {
+                workspace.decompose(&gram, &mut spectrum)?;
+                workspace.whitening_matrix(&whitening, &spectrum, &mut matrix);
+                Ok(())
+            })?;
+        }
+        let mut output = self.pool().take(rows, columns);
+        for_each_block(output.as_mut_slice(), columns, columns * columns, |first, block| {
+            let source = rows_of(input, first, block.len() / columns);
+            let target = MatMut::from_row_major_slice_mut(block, source.nrows(), columns);
+            matmul(target, Accum::Replace, source, matrix.as_faer(), T::ONE, Par::Seq);
+            simd(|| finish(activation, dropout, first * columns, block));
+        });
+        let output = Arc::new(output);
+        Ok(self.record(Arc::clone(&output), &[input.slot], || SoftNormalize {
+            input: (input.value.clone(), input.slot),
+            matrix,
+            exact: (gradient == Gradient::Full).then_some((whitening, spectrum)),
+            mask: Mask::new(activation, dropout, &output),
+        }))
+    }
+}
+
+struct SoftNormalize<T: Scalar> {
+    input: (Value<T>, Slot),
+    matrix: Buffer<T>,
+    /// What the derivative of `M` needs, where it is wanted.
+    exact: Option<(Whitening, PooledSpectrum<T>)>,
+    mask: Mask<T>,
+}
+
+impl<T: Scalar> Backward<T> for SoftNormalize<T> {
+    /// `B̄ = Ḣ·M + 2·B·Ḡ`, `Ḡ` from `S = BᵀḢ`; the second term only in full mode.
+    fn backward(self: Box<Self>, mut gradient: Buffer<T>, gradients: &mut Gradients<T>) {
+        self.mask.apply(&mut gradient);
+        let (input, slot) = self.input;
+        let (rows, columns) = input.shape();
+        let gram_gradient = self.exact.map(|(whitening, spectrum)| {
+            let mut product = gradients.pool().take(columns, columns);
+            let length = transposed_product_scratch(rows, columns, columns);
+            let mut scratch = gradients.pool().take(1, length);
+            transposed_product_into(&input, &gradient, &mut product, scratch.as_mut_slice());
+            gradients.pool().with_workspace(columns, |workspace| {
+                workspace.gradient(&whitening, &spectrum, &mut product);
+            });
+            product
+        });
+        let mut input_gradient = gradients.pool().take(rows, columns);
+        let matrix = &self.matrix;
+        for_each_block(input_gradient.as_mut_slice(), columns, columns * columns, |first, block| {
+            let count = block.len() / columns;
+            let mut target = MatMut::from_row_major_slice_mut(block, count, columns);
+            let outer = rows_of(&gradient, first, count);
+            matmul(target.as_mut(), Accum::Replace, outer, matrix.as_faer(), T::ONE, Par::Seq);
+            if let Some(gram_gradient) = &gram_gradient {
+                let two = T::from_f64(2.0);
+                let source = rows_of(&input, first, count);
+                matmul(target, Accum::Add, source, gram_gradient.as_faer(), two, Par::Seq);
+            }
+        });
+        gradients.add(slot, input_gradient);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::Matrix;
+    use crate::gemm::product;
+    use crate::ops::check::{check, check_against};
+    use crate::random::{Purpose, Stream};
+    use crate::tape::Pool;
+    use crate::testing::random_matrix;
+
+    const SOFT: Whitening = Whitening { strength: 0.6, exponent: 0.9, rank: 4 };
+
+    fn normalization(whitening: Whitening, gradient: Gradient, activation: Activation) -> SoftNormalization {
+        SoftNormalization { whitening, gradient, activation }
+    }
+
+    /// The whitening matrix, read off by normalising and dividing: `B·M` for `B = [b; I]` ends in `M`.
+    fn frozen(input: &Matrix<f64>, whitening: Whitening) -> Arc<Matrix<f64>> {
+        let gram = product(&input.transposed(), input);
+        let mut workspace = crate::spectral::SpectralWorkspace::new(gram.rows());
+        let mut spectrum = crate::spectral::Spectrum::new(gram.rows());
+        workspace.decompose(&gram, &mut spectrum).unwrap();
+        let mut matrix = Matrix::zeros(gram.rows(), gram.rows());
+        workspace.whitening_matrix(&whitening, &spectrum, &mut matrix);
+        Arc::new(matrix)
+    }
+
+    #[test]
+    fn the_full_gradient_is_exact() {
+        let dropout = Dropout::new(0.3, Stream::new(1, Purpose::Dropout, 0, 0));
+        for activation in [Activation::Relu, Activation::Identity] {
+            for whitening in [SOFT, Whitening { rank: 2, ..SOFT }, Whitening { exponent: 1.0, ..SOFT }] {
+                let normalization = normalization(whitening, Gradient::Full, activation);
+                check("soft normalisation", &[random_matrix(9, 4, 3)], |tape, inputs| {
+                    tape.soft_normalize(&normalization, &inputs[0], dropout).unwrap()
+                });
+            }
+        }
+    }
+
+    /// Orthogonal columns of equal length: all eigenvalues are equal, where PyTorch's gradient is NaN.
+    #[test]
+    fn the_full_gradient_is_exact_for_repeated_eigenvalues() {
+        let hard = Whitening { strength: 1.0, exponent: 1.0, rank: 4 };
+        let orthogonal = Matrix::from_fn(8, 4, |row, column| if row % 4 == column { 1.5 } else { 0.0 });
+        for whitening in [SOFT, hard] {
+            let normalization = normalization(whitening, Gradient::Full, Activation::Identity);
+            check("repeated eigenvalues", &[orthogonal.clone()], |tape, inputs| {
+                tape.soft_normalize(&normalization, &inputs[0], None).unwrap()
+            });
+        }
+    }
+
+    /// A matrix of rank 2 in 4 dimensions, truncated to its rank: the other eigenvalues are zero.
+    #[test]
+    fn the_full_gradient_is_exact_for_vanishing_eigenvalues() {
+        let deficient = product(&random_matrix(9, 2, 4), &random_matrix(2, 4, 5));
+        let normalization =
+            normalization(Whitening { rank: 2, ..SOFT }, Gradient::Full, Activation::Identity);
+        check("vanishing eigenvalues", &[deficient], |tape, inputs| {
+            tape.soft_normalize(&normalization, &inputs[0], None).unwrap()
+        });
+    }
+
+    #[test]
+    fn the_detached_gradient_treats_the_matrix_as_constant() {
+        let input = random_matrix(9, 4, 3);
+        let matrix = frozen(&input, SOFT);
+        let normalization = normalization(SOFT, Gradient::Detached, Activation::Relu);
+        check_against(
+            "detached",
+            &[input],
+            |tape, inputs| tape.soft_normalize(&normalization, &inputs[0], None).unwrap(),
+            |tape, inputs| {
+                let product = tape.linear(&inputs[0], &tape.constant(&matrix));
+                tape.activate(&product, None, Activation::Relu, None)
+            },
+        );
+    }
+
+    #[test]
+    fn rank_deficient_and_zero_inputs_give_finite_gradients() {
+        let hard = Whitening { strength: 1.0, exponent: 1.0, rank: 4 };
+        let deficient = product(&random_matrix(9, 2, 4), &random_matrix(2, 4, 5));
+        for input in [deficient, Matrix::zeros(9, 4)] {
+            let pool = Pool::new();
+            let tape = Tape::recording(&pool);
+            let variable = tape.parameter(&Arc::new(input));
+            let normalization = normalization(hard, Gradient::Full, Activation::Identity);
+            let output = tape.soft_normalize(&normalization, &variable, None).unwrap();
+            assert!(output.is_finite());
+            let mut seed = pool.take(9, 4);
+            seed.as_mut_slice().fill(1.0);
+            assert!(tape.backward_from(&output, seed).take(&variable).unwrap().is_finite());
+        }
+    }
+
+    #[test]
+    fn not_a_number_is_an_error() {
+        let pool = Pool::new();
+        let tape = Tape::inference(&pool);
+        let input = tape.constant(&Arc::new(Matrix::from_rows(&[[f64::NAN, 1.0], [0.0, 1.0]])));
+        let soft = normalization(Whitening { rank: 2, ..SOFT }, Gradient::Full, Activation::Relu);
+        assert!(tape.soft_normalize(&soft, &input, None).is_err());
+    }
+}

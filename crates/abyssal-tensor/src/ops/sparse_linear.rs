@@ -1,0 +1,79 @@
+//! Products of constant sparse features with weights: sparse input stays sparse, and so does its gradient.
+
+use std::sync::Arc;
+
+use super::Dropout;
+use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
+use crate::{Scalar, SparseOperator};
+
+impl<T: Scalar> Tape<T> {
+    /// `Y = dropout(X)·W` with constant sparse X. Shapes: X is n×f, W f×d, Y n×d.
+    ///
+    /// Dropping a zero changes nothing, so dropout visits stored values only.
+    pub fn sparse_linear(
+        &self,
+        features: &Arc<SparseOperator<T>>,
+        dropout: Option<Dropout>,
+        weight: &Variable<T>,
+    ) -> Variable<T> {
+        let matrix = features.matrix();
+        let values = dropout.map(|dropout| {
+            let mut values = self.pool().take(1, matrix.stored());
+            values.as_mut_slice().copy_from_slice(matrix.values());
+            dropout.apply(0, values.as_mut_slice());
+            values
+        });
+        let mut output = self.pool().take(matrix.rows(), weight.columns());
+        let used = values.as_ref().map_or(matrix.values(), |values| values.as_slice());
+        matrix.multiply_values_into(used, weight, &mut output);
+        self.record(Arc::new(output), &[weight.slot], || SparseLinear {
+            features: Arc::clone(features),
+            values,
+            weight: weight.slot,
+        })
+    }
+}
+
+struct SparseLinear<T: Scalar> {
+    features: Arc<SparseOperator<T>>,
+    /// The features after dropout, where there was one.
+    values: Option<Buffer<T>>,
+    weight: Slot,
+}
+
+impl<T: Scalar> Backward<T> for SparseLinear<T> {
+    /// `W̄ = dropout(X)ᵀ·Ȳ`.
+    fn backward(self: Box<Self>, gradient: Buffer<T>, gradients: &mut Gradients<T>) {
+        let transpose = self.features.transpose();
+        let mut weight_gradient = gradients.pool().take(transpose.rows(), gradient.columns());
+        match &self.values {
+            Some(values) => {
+                let mut transposed = gradients.pool().take(1, transpose.stored());
+                self.features.transpose_values(values.as_slice(), transposed.as_mut_slice());
+                transpose.multiply_values_into(transposed.as_slice(), &gradient, &mut weight_gradient);
+            }
+            None => transpose.multiply_into(&gradient, &mut weight_gradient),
+        }
+        gradients.add(self.weight, weight_gradient);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Csr;
+    use crate::ops::check::check;
+    use crate::random::{Purpose, Stream};
+    use crate::testing::random_matrix;
+
+    #[test]
+    fn gradients() {
+        let entries = vec![(0, 1, 2.0), (1, 0, -1.0), (2, 2, 0.5), (3, 0, 1.5), (3, 2, 1.0), (3, 3, 2.0)];
+        let features = Arc::new(SparseOperator::new(Csr::from_entries(4, 4, entries).unwrap()));
+        for dropout in [None, Dropout::new(0.5, Stream::new(2, Purpose::Dropout, 0, 0))] {
+            check("sparse linear", &[random_matrix(4, 3, 1)], |tape, inputs| {
+                tape.sparse_linear(&features, dropout, &inputs[0])
+            });
+        }
+    }
+}

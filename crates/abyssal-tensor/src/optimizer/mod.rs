@@ -1,0 +1,7 @@
+//! Optimisers and learning-rate schedules.
+
+mod adam;
+mod schedule;
+
+pub use adam::{Adam, AdamConfig, Moments, WeightDecay};
+pub use schedule::StepSchedule;

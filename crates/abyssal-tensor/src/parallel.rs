@@ -1,0 +1,167 @@
+//! Parallel work over blocks of rows, with results that do not depend on the number of threads.
+//!
+//! Work is cut into blocks by the *shape* of the data alone. Threads only decide who computes a block; what is
+//! computed, and the order in which partial sums are added, is the same for one thread and for many.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::Scalar;
+
+/// Rows of a block hold about this many values: small enough for a core's own cache.
+const BLOCK_VALUES: usize = 8192;
+/// At most this many partial sums are kept in a reduction.
+const PARTIAL_SUMS: usize = 64;
+/// Less work than this (in touched values or multiply-adds) is not worth waking another thread.
+const SERIAL_WORK: usize = 1 << 15;
+
+/// Runs code compiled for the best instruction set this processor has (AVX-512, AVX2, NEON or the baseline).
+#[inline(always)]
+pub fn simd<R>(operation: impl FnOnce() -> R) -> R {
+    pulp::Arch::new().dispatch(operation)
+}
+
+/// Runs `operation` with a fixed number of threads; 0 means one for each core.
+///
+/// # Errors
+/// If the threads cannot be started.
+pub fn with_threads<R: Send>(
+    threads: usize,
+    operation: impl FnOnce() -> R + Send,
+) -> Result<R, rayon::ThreadPoolBuildError> {
+    Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(operation))
+}
+
+/// How many rows a block has for matrices of this width.
+pub fn block_rows(columns: usize) -> usize {
+    (BLOCK_VALUES / columns.max(1)).clamp(64, 1024)
+}
+
+/// Calls `operation(first_row, block)` for every block of rows of row-major `data`.
+///
+/// `work_per_row` (values touched or multiply-adds) decides whether other threads are worth waking.
+pub fn for_each_block<T: Send>(
+    data: &mut [T],
+    columns: usize,
+    work_per_row: usize,
+    operation: impl Fn(usize, &mut [T]) + Sync + Send,
+) {
+    let rows = block_rows(columns);
+    let chunk = (rows * columns).max(1);
+    if is_small(data.len() / columns.max(1), work_per_row) {
+        data.chunks_mut(chunk).enumerate().for_each(|(index, block)| operation(index * rows, block));
+    } else {
+        data.par_chunks_mut(chunk).enumerate().for_each(|(index, block)| operation(index * rows, block));
+    }
+}
+
+/// As [`for_each_block`], over several matrices of the same shape.
+pub fn for_each_block_of<T: Send, const N: usize>(
+    data: [&mut [T]; N],
+    columns: usize,
+    work_per_row: usize,
+    operation: impl Fn(usize, [&mut [T]; N]) + Sync + Send,
+) {
+    let values = data.first().map_or(0, |first| first.len());
+    let rows = block_rows(columns);
+    let chunk = (rows * columns).max(1);
+    let mut parts = data.map(|data| data.chunks_mut(chunk));
+    let blocks: Vec<[&mut [T]; N]> = (0..values.div_ceil(chunk))
+        .map(|_| parts.each_mut().map(|part| part.next().expect("matrices of the same shape")))
+        .collect();
+    if is_small(values / columns.max(1), work_per_row) {
+        blocks.into_iter().enumerate().for_each(|(index, block)| operation(index * rows, block));
+    } else {
+        blocks.into_par_iter().enumerate().for_each(|(index, block)| operation(index * rows, block));
+    }
+}
+
+/// How many partial sums a reduction over `rows` rows needs.
+pub fn partial_count(rows: usize) -> usize {
+    rows.div_ceil(partial_rows(rows)).max(1)
+}
+
+/// How many rows go into one partial sum.
+fn partial_rows(rows: usize) -> usize {
+    rows.div_ceil(PARTIAL_SUMS).next_multiple_of(64).max(256)
+}
+
+/// Sums `operation(rows, partial)` over ranges of rows into `total`.
+///
+/// `partials` is scratch of [`partial_count`]`(rows) · total.len()` values. Every partial sum starts at zero and
+/// they are added in the order of the rows, whoever computed them.
+pub fn sum_over_rows<T: Scalar>(
+    rows: usize,
+    work_per_row: usize,
+    total: &mut [T],
+    partials: &mut [T],
+    operation: impl Fn(Range<usize>, &mut [T]) + Sync + Send,
+) {
+    let step = partial_rows(rows);
+    let width = total.len().max(1);
+    let run = |(index, partial): (usize, &mut [T])| {
+        partial.fill(T::ZERO);
+        operation(index * step..((index + 1) * step).min(rows), partial);
+    };
+    if is_small(rows, work_per_row) {
+        partials.chunks_mut(width).enumerate().for_each(run);
+    } else {
+        partials.par_chunks_mut(width).enumerate().for_each(run);
+    }
+    add_partials(total, partials);
+}
+
+/// `total = Σ partials`, one after the other.
+fn add_partials<T: Scalar>(total: &mut [T], partials: &[T]) {
+    total.fill(T::ZERO);
+    simd(|| {
+        for partial in partials.chunks(total.len().max(1)) {
+            for (sum, &value) in total.iter_mut().zip(partial) {
+                *sum += value;
+            }
+        }
+    });
+}
+
+fn is_small(rows: usize, work_per_row: usize) -> bool {
+    rows.saturating_mul(work_per_row) < SERIAL_WORK
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums of numbers of very different size: any other order of additions would show in the bits.
+    #[test]
+    fn sums_have_the_same_bits_for_any_thread_count() {
+        let rows = 5000;
+        let values: Vec<f32> = (0..rows).map(|row| ((row * 7919) % 1000) as f32 * 1.37e-3 + 1e4).collect();
+        let sum = |threads| {
+            with_threads(threads, || {
+                let mut total = [0.0f32];
+                let mut partials = vec![0.0; partial_count(rows)];
+                sum_over_rows(rows, 1000, &mut total, &mut partials, |range, partial| {
+                    partial[0] = values[range].iter().sum();
+                });
+                total[0].to_bits()
+            })
+            .unwrap()
+        };
+        assert_eq!(sum(1), sum(2));
+        assert_eq!(sum(1), sum(3));
+    }
+
+    #[test]
+    fn every_row_is_visited_once() {
+        for rows in [0, 1, 63, 64, 1000] {
+            let mut data = vec![0usize; rows * 3];
+            for_each_block(&mut data, 3, 1 << 20, |first, block| {
+                for (index, value) in block.iter_mut().enumerate() {
+                    *value += first * 3 + index + 1;
+                }
+            });
+            assert!(data.iter().enumerate().all(|(index, &value)| value == index + 1), "{rows} rows");
+        }
+    }
+}

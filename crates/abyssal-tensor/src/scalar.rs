@@ -1,0 +1,64 @@
+//! The two number types everything is generic over.
+
+use std::fmt::{Debug, Display};
+use std::iter::Sum;
+
+use faer::traits::RealField;
+
+/// A floating-point number the engine computes with: `f32` for training, `f64` for checking gradients.
+pub trait Scalar: RealField + Copy + Default + Debug + Display + Send + Sync + Sum + 'static {
+    /// The distance from 1 to the next larger number.
+    const EPSILON: Self;
+    /// The additive identity.
+    const ZERO: Self;
+    /// The multiplicative identity.
+    const ONE: Self;
+    /// The name of the type in files and messages: `"f32"` or `"f64"`.
+    const NAME: &'static str;
+
+    /// Rounds a double-precision number to this type.
+    fn from_f64(value: f64) -> Self;
+    /// Widens to double precision.
+    fn to_f64(self) -> f64;
+    /// The exponential.
+    fn exp(self) -> Self;
+    /// The natural logarithm.
+    fn ln(self) -> Self;
+    /// The square root.
+    fn sqrt(self) -> Self;
+    /// Neither infinite nor NaN.
+    fn is_finite(self) -> bool;
+}
+
+macro_rules! scalar {
+    ($type:ident) => {
+        impl Scalar for $type {
+            const EPSILON: Self = $type::EPSILON;
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const NAME: &'static str = stringify!($type);
+
+            fn from_f64(value: f64) -> Self {
+                value as $type
+            }
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+            fn exp(self) -> Self {
+                $type::exp(self)
+            }
+            fn ln(self) -> Self {
+                $type::ln(self)
+            }
+            fn sqrt(self) -> Self {
+                $type::sqrt(self)
+            }
+            fn is_finite(self) -> bool {
+                $type::is_finite(self)
+            }
+        }
+    };
+}
+
+scalar!(f32);
+scalar!(f64);

@@ -1,0 +1,341 @@
+//! The spectral function behind soft an-isotropic normalisation, and its derivative.
+//!
+//! For `G = BᵀB = U Λ Uᵀ` (d×d, symmetric, positive semi-definite) the whitening matrix is
+//!
+//! `M = a · U f(Λ) Uᵀ + (1 - a) · I`, with `f(λ) = λ^(-b/2)` on the largest `d₀` eigenvalues and 0 on the others.
+//!
+//! # Differentiating it
+//!
+//! Eigenvectors of equal eigenvalues are not differentiable, so differentiating an eigen-decomposition gives NaN:
+//!
+//! ```python
+//! b = torch.eye(4, 2, requires_grad=True)        # two equal singular values
+//! values, vectors = torch.linalg.eigh(b.T @ b)
+//! (b @ vectors @ torch.diag(values ** -0.5) @ vectors.T).sum().backward()
+//! b.grad                                         # nan, nan, ...
+//! ```
+//!
+//! `M` itself is smooth there. With `S` the symmetric part of the gradient with respect to `M`, the gradient with
+//! respect to `G` is (Daleckii and Krein)
+//!
+//! `Ḡ = a · U (K ∘ UᵀSU) Uᵀ`, `K_ij = (f(λ_i) - f(λ_j)) / (λ_i - λ_j)`, `K_ii = f'(λ_i)`,
+//!
+//! and the divided difference `K_ij` has a finite limit for equal eigenvalues.
+
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, Par, Spec};
+
+use crate::{Matrix, Scalar, TensorError};
+
+/// The parameters of the whitening matrix `M`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Whitening {
+    /// `a`: how far towards whitened embeddings to go, in [0, 1].
+    pub strength: f64,
+    /// `b`: the exponent of the whitening, in [0, 1].
+    pub exponent: f64,
+    /// `d₀`: how many of the largest eigenvalues are whitened.
+    pub rank: usize,
+}
+
+impl Whitening {
+    /// Whether `M` is the identity for every `G` of this dimension, so that nothing has to be decomposed.
+    ///
+    /// With `b = 0` and nothing truncated this treats eigenvalues below the floor as kept, which they should be:
+    /// `λ⁰ = 1` needs no floor.
+    pub fn is_identity(&self, dimension: usize) -> bool {
+        self.strength == 0.0 || (self.exponent == 0.0 && self.rank >= dimension)
+    }
+}
+
+/// Eigenvalues and eigenvectors of a symmetric matrix.
+#[derive(Debug)]
+pub struct Spectrum<T> {
+    /// Eigenvalues, ascending.
+    pub values: Vec<T>,
+    /// Row `i` is the eigenvector of eigenvalue `i`: this is `Uᵀ`.
+    pub vectors: Matrix<T>,
+}
+
+/// Memory for decompositions of one dimension, used again and again.
+pub struct SpectralWorkspace<T> {
+    stack: MemBuffer,
+    first: Matrix<T>,
+    second: Matrix<T>,
+}
+
+impl<T: Scalar> SpectralWorkspace<T> {
+    /// Memory for d×d matrices.
+    pub fn new(dimension: usize) -> Self {
+        let vectors = ComputeEigenvectors::Yes;
+        let request = self_adjoint_evd_scratch::<T>(dimension, vectors, Par::Seq, Spec::default());
+        Self {
+            stack: MemBuffer::new(request),
+            first: Matrix::zeros(dimension, dimension),
+            second: Matrix::zeros(dimension, dimension),
+        }
+    }
+
+    /// Decomposes a symmetric matrix (its lower triangle is read) into `spectrum`.
+    ///
+    /// # Errors
+    /// If the matrix holds infinity or NaN, or the solver does not converge.
+    pub fn decompose(&mut self, gram: &Matrix<T>, spectrum: &mut Spectrum<T>) -> Result<(), TensorError> {
+        let dimension = gram.rows();
+        // A sum of squares is finite exactly if the column it comes from is.
+        if (0..dimension).any(|index| !gram.get(index, index).is_finite()) {
+            return Err(TensorError::NotFinite { operation: "soft normalisation" });
+        }
+        let vectors =
+            MatMut::from_column_major_slice_mut(spectrum.vectors.as_mut_slice(), dimension, dimension);
+        self_adjoint_evd(
+            gram.as_faer(),
+            DiagMut::from_slice_mut(&mut spectrum.values),
+            Some(vectors),
+            Par::Seq,
+            MemStack::new(&mut self.stack),
+            Spec::default(),
+        )
+        .map_err(|_| TensorError::NoConvergence { dimension })
+    }
+
+    /// Writes `M = a · U f(Λ) Uᵀ + (1 - a) · I`.
+    pub fn whitening_matrix(
+        &mut self,
+        whitening: &Whitening,
+        spectrum: &Spectrum<T>,
+        matrix: &mut Matrix<T>,
+    ) {
+        let dimension = spectrum.values.len();
+        let first = first_kept(whitening, &spectrum.values);
+        // M - (1 - a)·I = RᵀR with the rows of R scaled by √(a·f): only kept eigenvectors enter the product.
+        for index in first..dimension {
+            let scale =
+                T::from_f64((whitening.strength * function(whitening, spectrum.values[index])).sqrt());
+            let target = self.first.row_mut(index);
+            for (value, &component) in target.iter_mut().zip(spectrum.vectors.row(index)) {
+                *value = scale * component;
+            }
+        }
+        let kept = self.first.as_faer().subrows(first, dimension - first);
+        matmul(matrix.as_faer_mut(), Accum::Replace, kept.transpose(), kept, T::ONE, Par::Seq);
+        let rest = T::from_f64(1.0 - whitening.strength);
+        for row in 0..dimension {
+            // The product of a matrix with its own transpose is symmetric only up to rounding.
+            for column in 0..row {
+                matrix.set(column, row, matrix.get(row, column));
+            }
+            matrix.set(row, row, matrix.get(row, row) + rest);
+        }
+    }
+
+    /// Turns `S`, any matrix whose symmetric part is the gradient with respect to `M`, into `Ḡ`, in place.
+    pub fn gradient(&mut self, whitening: &Whitening, spectrum: &Spectrum<T>, gradient: &mut Matrix<T>) {
+        let dimension = spectrum.values.len();
+        let transposed = spectrum.vectors.as_faer();
+        let strength = T::from_f64(whitening.strength);
+        let (first, second) = (&mut self.first, &mut self.second);
+        matmul(first.as_faer_mut(), Accum::Replace, transposed, gradient.as_faer(), T::ONE, Par::Seq);
+        matmul(
+            second.as_faer_mut(),
+            Accum::Replace,
+            first.as_faer(),
+            transposed.transpose(),
+            T::ONE,
+            Par::Seq,
+        );
+        let kept_from = first_kept(whitening, &spectrum.values);
+        let functions: Vec<f64> = spectrum.values.iter().map(|&value| function(whitening, value)).collect();
+        for row in 0..dimension {
+            for column in 0..=row {
+                let symmetric = 0.5 * (second.get(row, column).to_f64() + second.get(column, row).to_f64());
+                let (low, high) = (spectrum.values[column].to_f64(), spectrum.values[row].to_f64());
+                let quotient = if column >= kept_from {
+                    divided_difference(whitening, (low, functions[column]), (high, functions[row]))
+                } else if row >= kept_from {
+                    // A kept and a dropped eigenvalue: f jumps between them, so their gap must not vanish.
+                    functions[row] / (high - low).max(T::EPSILON.to_f64().sqrt() * high)
+                } else {
+                    0.0
+                };
+                let value = T::from_f64(quotient * symmetric);
+                second.set(row, column, value);
+                second.set(column, row, value);
+            }
+        }
+        matmul(
+            first.as_faer_mut(),
+            Accum::Replace,
+            transposed.transpose(),
+            second.as_faer(),
+            T::ONE,
+            Par::Seq,
+        );
+        matmul(gradient.as_faer_mut(), Accum::Replace, first.as_faer(), transposed, strength, Par::Seq);
+    }
+}
+
+impl<T: Scalar> Spectrum<T> {
+    /// Room for the spectrum of a d×d matrix.
+    pub fn new(dimension: usize) -> Self {
+        Self { values: vec![T::ZERO; dimension], vectors: Matrix::zeros(dimension, dimension) }
+    }
+}
+
+/// The index of the first kept eigenvalue: among the `d₀` largest, and above the floor `λ_max · d · ε`.
+///
+/// Below the floor an eigenvalue of a computed Gram matrix is rounding error, and its power would amplify noise.
+fn first_kept<T: Scalar>(whitening: &Whitening, ascending: &[T]) -> usize {
+    let dimension = ascending.len();
+    let largest = ascending.last().map_or(0.0, |value| value.to_f64());
+    let floor = largest * dimension as f64 * T::EPSILON.to_f64();
+    let above = ascending.partition_point(|value| value.to_f64() <= floor);
+    above.max(dimension - whitening.rank.min(dimension))
+}
+
+/// `f(λ) = λ^(-b/2)`; meaningful for kept eigenvalues, which are positive.
+fn function<T: Scalar>(whitening: &Whitening, value: T) -> f64 {
+    let value = value.to_f64();
+    if whitening.exponent == 1.0 { 1.0 / value.sqrt() } else { value.powf(-0.5 * whitening.exponent) }
+}
+
+/// `(f(x) - f(y)) / (x - y)` for `f(λ) = λ^c`, `c = -b/2`, given `(x, f(x))` and `(y, f(y))`, without cancellation.
+///
+/// Close together, `x = y·eʳ` gives `y^(c-1) · (e^(c·r) - 1) / (eʳ - 1)`, whose limit for `r → 0` is `f'(y)`.
+fn divided_difference(whitening: &Whitening, (x, at_x): (f64, f64), (y, at_y): (f64, f64)) -> f64 {
+    let gap = x - y;
+    if gap.abs() > 0.1 * y {
+        return (at_x - at_y) / gap;
+    }
+    let power = -0.5 * whitening.exponent;
+    let logarithm = (gap / y).ln_1p();
+    let ratio = if logarithm == 0.0 { power } else { (power * logarithm).exp_m1() / logarithm.exp_m1() };
+    at_y / y * ratio
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gemm::product;
+    use crate::testing::{assert_gradient, random_matrix};
+
+    fn whitening_of(gram: &Matrix<f64>, whitening: &Whitening) -> Matrix<f64> {
+        let dimension = gram.rows();
+        let mut workspace = SpectralWorkspace::new(dimension);
+        let mut spectrum = Spectrum::new(dimension);
+        workspace.decompose(gram, &mut spectrum).unwrap();
+        let mut matrix = Matrix::zeros(dimension, dimension);
+        workspace.whitening_matrix(whitening, &spectrum, &mut matrix);
+        matrix
+    }
+
+    /// `Q · diag(values) · Qᵀ` with a fixed random orthogonal Q.
+    fn with_eigenvalues(values: &[f64]) -> Matrix<f64> {
+        let dimension = values.len();
+        let seed = random_matrix(3 * dimension, dimension, 5);
+        let orthogonal = product(
+            &seed,
+            &whitening_of(
+                &product(&seed.transposed(), &seed),
+                &Whitening { strength: 1.0, exponent: 1.0, rank: dimension },
+            ),
+        );
+        let orthogonal = Matrix::from_fn(dimension, dimension, |row, column| orthogonal.get(row, column));
+        let gram = product(&orthogonal.transposed(), &orthogonal);
+        let orthogonal = product(
+            &orthogonal,
+            &whitening_of(&gram, &Whitening { strength: 1.0, exponent: 1.0, rank: dimension }),
+        );
+        let scaled =
+            Matrix::from_fn(dimension, dimension, |row, column| orthogonal.get(row, column) * values[column]);
+        product(&scaled, &orthogonal.transposed())
+    }
+
+    #[test]
+    fn hard_whitening_is_the_inverse_square_root() {
+        let gram = with_eigenvalues(&[4.0, 1.0, 0.25]);
+        let root = whitening_of(&gram, &Whitening { strength: 1.0, exponent: 1.0, rank: 3 });
+        let identity = product(&product(&root, &gram), &root);
+        assert!(identity.max_difference(&Matrix::identity(3)) < 1e-12);
+    }
+
+    #[test]
+    fn truncation_leaves_the_smallest_directions_to_the_identity_part() {
+        let gram = Matrix::from_rows(&[[4.0, 0.0], [0.0, 1.0]]);
+        let matrix = whitening_of(&gram, &Whitening { strength: 0.5, exponent: 1.0, rank: 1 });
+        assert!(matrix.max_difference(&Matrix::from_rows(&[[0.75, 0.0], [0.0, 0.5]])) < 1e-14);
+    }
+
+    #[test]
+    fn zero_and_rank_deficient_matrices_stay_finite() {
+        let whitening = Whitening { strength: 0.4, exponent: 1.0, rank: 3 };
+        let zero = whitening_of(&Matrix::zeros(3, 3), &whitening);
+        assert!(zero.max_difference(&Matrix::from_fn(3, 3, |i, j| if i == j { 0.6 } else { 0.0 })) < 1e-14);
+        assert!(whitening_of(&with_eigenvalues(&[2.0, 0.0, 0.0]), &whitening).is_finite());
+    }
+
+    #[test]
+    fn not_a_number_is_an_error() {
+        let gram = Matrix::from_rows(&[[f64::NAN, 0.0], [0.0, 1.0]]);
+        let result = SpectralWorkspace::new(2).decompose(&gram, &mut Spectrum::new(2));
+        assert_eq!(result, Err(TensorError::NotFinite { operation: "soft normalisation" }));
+    }
+
+    /// Distinct, repeated (where PyTorch gives NaN), nearly repeated, truncated and vanishing eigenvalues.
+    #[test]
+    fn the_gradient_agrees_with_differences() {
+        let cases: [(&str, &[f64], Whitening); 7] = [
+            ("distinct", &[3.0, 2.0, 1.0, 0.5], Whitening { strength: 0.7, exponent: 0.9, rank: 4 }),
+            ("all equal", &[2.0; 4], Whitening { strength: 1.0, exponent: 1.0, rank: 4 }),
+            ("two equal", &[2.0, 2.0, 1.0, 0.5], Whitening { strength: 0.5, exponent: 1.0, rank: 4 }),
+            (
+                "nearly equal",
+                &[2.0, 2.0 + 1e-9, 1.0, 0.5],
+                Whitening { strength: 0.5, exponent: 0.8, rank: 4 },
+            ),
+            ("truncated", &[3.0, 2.0, 1.0, 0.5], Whitening { strength: 0.7, exponent: 0.9, rank: 2 }),
+            (
+                "equal among dropped",
+                &[3.0, 2.0, 0.5, 0.5],
+                Whitening { strength: 0.7, exponent: 0.9, rank: 2 },
+            ),
+            (
+                "zero among dropped",
+                &[3.0, 3.0, 0.0, 0.0],
+                Whitening { strength: 0.7, exponent: 1.0, rank: 2 },
+            ),
+        ];
+        let weights = random_matrix(4, 4, 9);
+        for (name, values, whitening) in cases {
+            let gram = with_eigenvalues(values);
+            let mut workspace = SpectralWorkspace::new(4);
+            let mut spectrum = Spectrum::new(4);
+            workspace.decompose(&gram, &mut spectrum).unwrap();
+            let mut gradient = weights.clone();
+            workspace.gradient(&whitening, &spectrum, &mut gradient);
+            assert_gradient(name, &gram, &gradient, |probe| {
+                // The function lives on symmetric matrices: an entry is moved together with its mirror image.
+                let symmetric = Matrix::from_fn(4, 4, |row, column| {
+                    0.5 * (probe.get(row, column) + probe.get(column, row))
+                });
+                let matrix = whitening_of(&symmetric, &whitening);
+                matrix.as_slice().iter().zip(weights.as_slice()).map(|(value, weight)| value * weight).sum()
+            });
+        }
+    }
+
+    #[test]
+    fn divided_differences_do_not_cancel() {
+        let whitening = Whitening { strength: 1.0, exponent: 1.0, rank: 2 };
+        for gap in [0.0, 1e-15, 1e-9, 1e-3, 0.099, 0.101] {
+            let (x, y): (f64, f64) = (2.0 * (1.0 + gap), 2.0);
+            let value = divided_difference(&whitening, (x, x.powf(-0.5)), (y, y.powf(-0.5)));
+            // (1/√x - 1/√y) / (x - y) = -1 / (√x·√y·(√x + √y)), which does not cancel either.
+            let exact = -1.0 / (x.sqrt() * y.sqrt() * (x.sqrt() + y.sqrt()));
+            assert!((value / exact - 1.0).abs() < 1e-12, "gap {gap}: {value} and {exact}");
+        }
+    }
+}

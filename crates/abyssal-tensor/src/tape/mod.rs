@@ -1,0 +1,142 @@
+//! Reverse-mode differentiation over matrices.
+//!
+//! A [`Tape`] is one pass through a model. Operations (in [`crate::ops`], each with its backward beside it) read
+//! [`Variable`]s and give new ones; a recording tape also remembers how to go back. A value lives as long as
+//! somebody holds the variable or an operation needs it for its backward, then its memory returns to the
+//! [`Pool`], so that a pass after the first one allocates no matrices.
+
+mod gradients;
+mod pool;
+
+use std::cell::RefCell;
+use std::ops::Deref;
+use std::sync::Arc;
+
+pub use gradients::Gradients;
+pub(crate) use pool::PooledSpectrum;
+pub use pool::{Buffer, Pool};
+
+use crate::{Matrix, Scalar};
+
+/// The place of a variable's gradient; `None` for constants.
+pub(crate) type Slot = Option<usize>;
+
+/// How an operation goes back: given the gradient of its output, add to the gradients of its inputs.
+pub(crate) trait Backward<T: Scalar> {
+    fn backward(self: Box<Self>, gradient: Buffer<T>, gradients: &mut Gradients<T>);
+}
+
+/// A matrix that operations read: computed on a tape, or shared from outside.
+#[derive(Clone)]
+pub(crate) enum Value<T: Scalar> {
+    Computed(Arc<Buffer<T>>),
+    Shared(Arc<Matrix<T>>),
+}
+
+impl<T: Scalar> Deref for Value<T> {
+    type Target = Matrix<T>;
+    fn deref(&self) -> &Matrix<T> {
+        match self {
+            Value::Computed(buffer) => buffer,
+            Value::Shared(matrix) => matrix,
+        }
+    }
+}
+
+/// A matrix on a tape.
+#[derive(Clone)]
+pub struct Variable<T: Scalar> {
+    pub(crate) value: Value<T>,
+    pub(crate) slot: Slot,
+}
+
+impl<T: Scalar> Deref for Variable<T> {
+    type Target = Matrix<T>;
+    fn deref(&self) -> &Matrix<T> {
+        &self.value
+    }
+}
+
+/// One pass of computation, recorded or not.
+pub struct Tape<T: Scalar> {
+    pool: Pool<T>,
+    recording: bool,
+    /// One entry a slot; `None` for parameters, which have no way further back.
+    steps: RefCell<Vec<Option<Box<dyn Backward<T>>>>>,
+}
+
+impl<T: Scalar> Tape<T> {
+    /// A tape that can go back.
+    pub fn recording(pool: &Pool<T>) -> Self {
+        Self { pool: pool.clone(), recording: true, steps: RefCell::new(Vec::new()) }
+    }
+
+    /// A tape for evaluation: nothing is remembered.
+    pub fn inference(pool: &Pool<T>) -> Self {
+        Self { pool: pool.clone(), recording: false, steps: RefCell::new(Vec::new()) }
+    }
+
+    /// The store of buffers this tape takes from.
+    pub fn pool(&self) -> &Pool<T> {
+        &self.pool
+    }
+
+    /// A matrix without a gradient.
+    pub fn constant(&self, matrix: &Arc<Matrix<T>>) -> Variable<T> {
+        Variable { value: Value::Shared(Arc::clone(matrix)), slot: None }
+    }
+
+    /// A matrix whose gradient is wanted.
+    pub fn parameter(&self, matrix: &Arc<Matrix<T>>) -> Variable<T> {
+        let slot = self.recording.then(|| self.push(None));
+        Variable { value: Value::Shared(Arc::clone(matrix)), slot }
+    }
+
+    /// Goes back from a 1×1 variable, say a loss.
+    ///
+    /// # Panics
+    /// If the variable is not 1×1.
+    pub fn backward(self, loss: &Variable<T>) -> Gradients<T> {
+        assert_eq!(loss.shape(), (1, 1), "backward starts at a 1×1 loss");
+        let mut one = self.pool.take(1, 1);
+        one.as_mut_slice()[0] = T::ONE;
+        self.backward_from(loss, one)
+    }
+
+    /// Goes back from any variable, given the gradient with respect to it.
+    ///
+    /// # Panics
+    /// If the shapes of variable and gradient differ.
+    pub fn backward_from(self, output: &Variable<T>, gradient: Buffer<T>) -> Gradients<T> {
+        assert_eq!(output.shape(), gradient.shape(), "backward: shape of the gradient");
+        let mut steps = self.steps.into_inner();
+        let mut gradients = Gradients::new(steps.len(), self.pool);
+        gradients.add(output.slot, gradient);
+        while let Some(step) = steps.pop() {
+            if let Some(step) = step
+                && let Some(gradient) = gradients.take_slot(steps.len())
+            {
+                step.backward(gradient, &mut gradients);
+            }
+        }
+        gradients
+    }
+
+    /// Wraps the output of an operation; `step` is recorded if a gradient can flow through it.
+    pub(crate) fn record<S: Backward<T> + 'static>(
+        &self,
+        output: Arc<Buffer<T>>,
+        inputs: &[Slot],
+        step: impl FnOnce() -> S,
+    ) -> Variable<T> {
+        let differentiable = inputs.iter().any(Option::is_some);
+        let slot = differentiable.then(|| self.push(Some(Box::new(step()))));
+        Variable { value: Value::Computed(output), slot }
+    }
+
+    fn push(&self, step: Option<Box<dyn Backward<T>>>) -> usize {
+        let mut steps = self.steps.borrow_mut();
+        steps.push(step);
+        steps.len() - 1
+    }
+}

@@ -1,0 +1,127 @@
+//! Memory that is used again: every pass over a model needs the same buffers as the one before.
+
+use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::spectral::{SpectralWorkspace, Spectrum};
+use crate::{Matrix, Scalar};
+
+/// A store of buffers, shared by all tapes made from it. Cloning gives another handle to the same store.
+#[derive(Clone)]
+pub struct Pool<T>(Arc<Mutex<Shelves<T>>>);
+
+struct Shelves<T> {
+    /// Free buffers by length.
+    buffers: HashMap<usize, Vec<Vec<T>>>,
+    spectra: HashMap<usize, Vec<Spectrum<T>>>,
+    workspaces: HashMap<usize, SpectralWorkspace<T>>,
+}
+
+/// A matrix whose memory goes back to the pool when it is dropped.
+pub struct Buffer<T: Scalar> {
+    matrix: Matrix<T>,
+    pool: Pool<T>,
+}
+
+/// A spectrum whose memory goes back to the pool when it is dropped.
+pub(crate) struct PooledSpectrum<T: Scalar> {
+    spectrum: Option<Spectrum<T>>,
+    pool: Pool<T>,
+}
+
+impl<T: Scalar> Default for Pool<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Scalar> Pool<T> {
+    /// An empty store.
+    pub fn new() -> Self {
+        let shelves =
+            Shelves { buffers: HashMap::new(), spectra: HashMap::new(), workspaces: HashMap::new() };
+        Self(Arc::new(Mutex::new(shelves)))
+    }
+
+    fn shelves(&self) -> MutexGuard<'_, Shelves<T>> {
+        // A panic elsewhere leaves the shelves whole: they are only pushed to and popped from.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A matrix with arbitrary contents: whoever asks for it writes every value.
+    pub fn take(&self, rows: usize, columns: usize) -> Buffer<T> {
+        let length = rows * columns;
+        let free = self.shelves().buffers.get_mut(&length).and_then(Vec::pop);
+        let data = free.unwrap_or_else(|| vec![T::ZERO; length]);
+        Buffer { matrix: Matrix::from_vec(rows, columns, data), pool: self.clone() }
+    }
+
+    /// A matrix of zeros.
+    pub fn take_zeros(&self, rows: usize, columns: usize) -> Buffer<T> {
+        let mut buffer = self.take(rows, columns);
+        buffer.as_mut_slice().fill(T::ZERO);
+        buffer
+    }
+
+    pub(crate) fn take_spectrum(&self, dimension: usize) -> PooledSpectrum<T> {
+        let free = self.shelves().spectra.get_mut(&dimension).and_then(Vec::pop);
+        let spectrum = free.unwrap_or_else(|| Spectrum::new(dimension));
+        PooledSpectrum { spectrum: Some(spectrum), pool: self.clone() }
+    }
+
+    /// Runs `operation` with the one workspace for d×d decompositions.
+    pub(crate) fn with_workspace<R>(
+        &self,
+        dimension: usize,
+        operation: impl FnOnce(&mut SpectralWorkspace<T>) -> R,
+    ) -> R {
+        let mut workspace =
+            self.shelves().workspaces.remove(&dimension).unwrap_or_else(|| SpectralWorkspace::new(dimension));
+        let result = operation(&mut workspace);
+        self.shelves().workspaces.insert(dimension, workspace);
+        result
+    }
+}
+
+impl<T: Scalar> Deref for Buffer<T> {
+    type Target = Matrix<T>;
+    fn deref(&self) -> &Matrix<T> {
+        &self.matrix
+    }
+}
+
+impl<T: Scalar> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut Matrix<T> {
+        &mut self.matrix
+    }
+}
+
+impl<T: Scalar> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        let data = std::mem::take(&mut self.matrix).into_vec();
+        self.pool.shelves().buffers.entry(data.len()).or_default().push(data);
+    }
+}
+
+impl<T: Scalar> Deref for PooledSpectrum<T> {
+    type Target = Spectrum<T>;
+    fn deref(&self) -> &Spectrum<T> {
+        self.spectrum.as_ref().expect("present until dropped")
+    }
+}
+
+impl<T: Scalar> DerefMut for PooledSpectrum<T> {
+    fn deref_mut(&mut self) -> &mut Spectrum<T> {
+        self.spectrum.as_mut().expect("present until dropped")
+    }
+}
+
+impl<T: Scalar> Drop for PooledSpectrum<T> {
+    fn drop(&mut self) {
+        if let Some(spectrum) = self.spectrum.take() {
+            let dimension = spectrum.values.len();
+            self.pool.shelves().spectra.entry(dimension).or_default().push(spectrum);
+        }
+    }
+}
