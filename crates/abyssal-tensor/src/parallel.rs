@@ -33,6 +33,11 @@ pub fn with_threads<R: Send>(
     Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(operation))
 }
 
+/// How many threads computations started here will use.
+pub fn threads() -> usize {
+    rayon::current_num_threads()
+}
+
 /// How many rows a block has for matrices of this width.
 pub fn block_rows(columns: usize) -> usize {
     (BLOCK_VALUES / columns.max(1)).clamp(64, 1024)

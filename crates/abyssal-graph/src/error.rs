@@ -1,0 +1,161 @@
+//! What can be wrong with a graph, its features, its labels or a request for a synthetic one.
+
+use crate::Subset;
+
+/// An error in data or in the configuration of a generator. It names the offender and says what to do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum GraphError {
+    /// A graph without nodes.
+    #[error("the graph has no nodes; give it at least one")]
+    EmptyGraph,
+    /// More nodes than 32-bit node ids can name.
+    #[error("{nodes} nodes are too many; node ids are 32-bit numbers, so {} is the limit", u32::MAX)]
+    TooManyNodes {
+        /// Nodes asked for.
+        nodes: usize,
+    },
+    /// An edge to a node that does not exist.
+    #[error(
+        "edge ({first}, {second}) leaves the graph; with {nodes} nodes, ids run from 0 to {}",
+        nodes.saturating_sub(1)
+    )]
+    EdgeOutOfRange {
+        /// One end of the edge.
+        first: u32,
+        /// Its other end.
+        second: u32,
+        /// Nodes of the graph.
+        nodes: usize,
+    },
+    /// A feature that is infinite or NaN.
+    #[error("the feature in row {row}, column {column} is {value}; replace it by a finite number")]
+    FeatureNotFinite {
+        /// Row of the feature: its node.
+        row: usize,
+        /// Column of the feature.
+        column: usize,
+        /// What stands there.
+        value: f32,
+    },
+    /// A feature matrix with another number of rows than the graph has nodes.
+    #[error("{rows} rows of features for {nodes} nodes; give every node one row")]
+    FeatureRows {
+        /// Rows of the features.
+        rows: usize,
+        /// Nodes of the graph.
+        nodes: usize,
+    },
+    /// A feature matrix without columns.
+    #[error("the features have no columns; give every node at least one number")]
+    NoFeatures,
+    /// A list of labels with another length than the graph has nodes.
+    #[error("{labels} labels for {nodes} nodes; give every node one, or mark it as unlabelled")]
+    LabelCount {
+        /// Length of the list.
+        labels: usize,
+        /// Nodes of the graph.
+        nodes: usize,
+    },
+    /// Nothing to tell apart.
+    #[error("{classes} classes leave nothing to learn; at least 2 are needed")]
+    TooFewClasses {
+        /// Classes asked for.
+        classes: usize,
+    },
+    /// A label that names no class.
+    #[error(
+        "node {node} has label {label}; with {classes} classes, labels run from 0 to {}",
+        classes.saturating_sub(1)
+    )]
+    LabelOutOfRange {
+        /// The node.
+        node: usize,
+        /// Its label.
+        label: u32,
+        /// Number of classes.
+        classes: usize,
+    },
+    /// Masks of different length.
+    #[error(
+        "the masks cover {train}, {validation} and {test} nodes (train, validation, test); \
+         each needs one entry a node"
+    )]
+    MaskLength {
+        /// Length of the training mask.
+        train: usize,
+        /// Length of the validation mask.
+        validation: usize,
+        /// Length of the test mask.
+        test: usize,
+    },
+    /// A set of a split without nodes.
+    #[error("the {subset} set is empty; give it at least one node")]
+    EmptySubset {
+        /// The empty set.
+        subset: Subset,
+    },
+    /// A node in two sets of a split.
+    #[error("node {node} is in the {first} set and in the {second} set; leave it in one of them")]
+    OverlappingSubsets {
+        /// The first such node.
+        node: u32,
+        /// One of its sets.
+        first: Subset,
+        /// The other one.
+        second: Subset,
+    },
+    /// A split that names a node the graph does not have.
+    #[error(
+        "the {subset} set names node {node}; with {nodes} nodes, ids run from 0 to {}",
+        nodes.saturating_sub(1)
+    )]
+    SubsetOutOfRange {
+        /// The set.
+        subset: Subset,
+        /// The node.
+        node: u32,
+        /// Nodes of the graph.
+        nodes: usize,
+    },
+    /// A node to learn from or to be measured on, without a label.
+    #[error("node {node} of the {subset} set has no label; label it or take it out of the set")]
+    Unlabelled {
+        /// The set.
+        subset: Subset,
+        /// The node.
+        node: u32,
+    },
+    /// A class too small for the split asked for.
+    #[error(
+        "class {class} has {available} labelled nodes where {needed} are to train; ask for fewer per class"
+    )]
+    ClassTooSmall {
+        /// The class.
+        class: usize,
+        /// Labelled nodes it has.
+        available: usize,
+        /// Training nodes asked of each class.
+        needed: usize,
+    },
+    /// Too few nodes left after training and validation.
+    #[error(
+        "{remaining} labelled nodes remain beside the training set; \
+         with {validation} of them for validation, none is left to test"
+    )]
+    NothingToTest {
+        /// Labelled nodes that are not in the training set.
+        remaining: usize,
+        /// Validation nodes asked for.
+        validation: usize,
+    },
+    /// A field of a generator's configuration outside its range.
+    #[error("`{field}` is {value}; it must be {range}")]
+    InvalidConfig {
+        /// Name of the field.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// The values it may have.
+        range: String,
+    },
+}

@@ -1,0 +1,145 @@
+//! What is known about each node.
+
+use abyssal_tensor::{Csr, Matrix};
+
+use crate::{Fingerprint, GraphError};
+
+/// Node features, one row a node. Sparse ones (bags of words) stay sparse through the first layer of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Features {
+    /// Every value is stored.
+    Dense(Matrix<f32>),
+    /// Only non-zero values are stored.
+    Sparse(Csr<f32>),
+}
+
+impl Features {
+    /// Number of rows: nodes.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Dense(matrix) => matrix.rows(),
+            Self::Sparse(matrix) => matrix.rows(),
+        }
+    }
+
+    /// Number of columns: features of a node.
+    pub fn columns(&self) -> usize {
+        match self {
+            Self::Dense(matrix) => matrix.columns(),
+            Self::Sparse(matrix) => matrix.columns(),
+        }
+    }
+
+    /// Checks that no value is infinite or NaN.
+    ///
+    /// # Errors
+    /// With the first such value, row by row.
+    pub fn check_finite(&self) -> Result<(), GraphError> {
+        for row in 0..self.rows() {
+            if let Some((column, value)) = self.entries(row).find(|(_, value)| !value.is_finite()) {
+                return Err(GraphError::FeatureNotFinite { row, column: column as usize, value });
+            }
+        }
+        Ok(())
+    }
+
+    /// The same features with every row divided by the sum of its absolute values, so that a long text weighs as
+    /// much as a short one. Rows of zeros stay as they are.
+    pub fn row_normalized(&self) -> Self {
+        let norm = |row: &[f32]| row.iter().map(|value| f64::from(value.abs())).sum::<f64>();
+        let scaled = |value: f32, norm: f64| (f64::from(value) / norm) as f32;
+        match self {
+            Self::Dense(matrix) => {
+                let mut matrix = matrix.clone();
+                for row in 0..matrix.rows() {
+                    let values = matrix.row_mut(row);
+                    let norm = norm(values);
+                    if norm > 0.0 {
+                        values.iter_mut().for_each(|value| *value = scaled(*value, norm));
+                    }
+                }
+                Self::Dense(matrix)
+            }
+            Self::Sparse(matrix) => {
+                let mut values = Vec::with_capacity(matrix.stored());
+                for row in 0..matrix.rows() {
+                    let (_, row) = matrix.row(row);
+                    let norm = norm(row);
+                    values.extend(
+                        row.iter().map(|&value| if norm > 0.0 { scaled(value, norm) } else { value }),
+                    );
+                }
+                let (offsets, indices) = (matrix.offsets().to_vec(), matrix.indices().to_vec());
+                let normalized = Csr::new(matrix.rows(), matrix.columns(), offsets, indices, values);
+                Self::Sparse(normalized.expect("the pattern comes from a valid matrix"))
+            }
+        }
+    }
+
+    /// Shape and non-zero values. Zeros are left out, so features have one fingerprint however they are stored.
+    pub(crate) fn fingerprint_into(&self, fingerprint: &mut Fingerprint) {
+        fingerprint.number(self.rows()).number(self.columns());
+        let mut words = Vec::new();
+        for row in 0..self.rows() {
+            words.clear();
+            for (column, value) in self.entries(row).filter(|&(_, value)| value != 0.0) {
+                words.extend([column, value.to_bits()]);
+            }
+            fingerprint.numbers(&words);
+        }
+    }
+
+    /// Columns and values stored for one row.
+    fn entries(&self, row: usize) -> Box<dyn Iterator<Item = (u32, f32)> + '_> {
+        match self {
+            Self::Dense(matrix) => Box::new((0..).zip(matrix.row(row).iter().copied())),
+            Self::Sparse(matrix) => {
+                let (columns, values) = matrix.row(row);
+                Box::new(columns.iter().copied().zip(values.iter().copied()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both(rows: &[[f32; 3]]) -> [Features; 2] {
+        let matrix = Matrix::from_rows(rows);
+        [Features::Sparse(Csr::from_dense(&matrix)), Features::Dense(matrix)]
+    }
+
+    fn dense(features: Features) -> Matrix<f32> {
+        match features {
+            Features::Dense(matrix) => matrix,
+            Features::Sparse(matrix) => matrix.to_dense(),
+        }
+    }
+
+    #[test]
+    fn the_first_number_that_is_none_is_named() {
+        for (bad, shown) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf"), (f32::NEG_INFINITY, "-inf")] {
+            for features in both(&[[1.0, 0.0, 2.0], [0.0, 3.0, bad], [bad, 0.0, 0.0]]) {
+                let error = features.check_finite().unwrap_err().to_string();
+                assert!(error.starts_with(&format!("the feature in row 1, column 2 is {shown};")), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_sum_to_one_in_absolute_value_and_zero_rows_stay() {
+        for features in both(&[[1.0, 0.0, 3.0], [0.0, 0.0, 0.0], [-1.0, 1.0, 0.0]]) {
+            assert_eq!((features.rows(), features.columns()), (3, 3));
+            let expected = Matrix::from_rows(&[[0.25, 0.0, 0.75], [0.0, 0.0, 0.0], [-0.5, 0.5, 0.0]]);
+            assert_eq!(dense(features.row_normalized()), expected);
+        }
+    }
+
+    #[test]
+    fn huge_rows_do_not_overflow() {
+        for features in both(&[[f32::MAX, f32::MAX, 0.0]]) {
+            assert_eq!(dense(features.row_normalized()).row(0), &[0.5, 0.5, 0.0]);
+        }
+    }
+}

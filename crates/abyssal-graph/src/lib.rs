@@ -1,0 +1,22 @@
+//! The data of Abyssal: graphs and their normalised operators, node features, splits, datasets, and generators of
+//! synthetic ones. What arrives here is checked once; what leaves is safe to compute with.
+
+pub mod synthetic;
+
+mod dataset;
+mod error;
+mod features;
+mod fingerprint;
+mod graph;
+mod operators;
+mod registry;
+mod split;
+
+pub use dataset::Dataset;
+pub use error::GraphError;
+pub use features::Features;
+pub use fingerprint::Fingerprint;
+pub use graph::{Components, Graph};
+pub use operators::normalized_adjacency;
+pub use registry::DatasetConfig;
+pub use split::{Split, Subset};

@@ -1,0 +1,284 @@
+//! Which nodes teach, which choose the model, and which judge it.
+
+use std::fmt;
+
+use abyssal_tensor::random::{Purpose, Stream};
+
+use crate::{Fingerprint, GraphError};
+
+/// One of the three sets of a split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subset {
+    /// Nodes whose labels the model learns from.
+    Train,
+    /// Nodes whose labels choose epoch and hyper-parameters.
+    Validation,
+    /// Nodes whose labels are read once, at the end.
+    Test,
+}
+
+impl fmt::Display for Subset {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Train => "train",
+            Self::Validation => "validation",
+            Self::Test => "test",
+        })
+    }
+}
+
+/// Three disjoint, non-empty sets of nodes. Nodes may be in none of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    name: String,
+    train: Vec<u32>,
+    validation: Vec<u32>,
+    test: Vec<u32>,
+}
+
+impl Split {
+    /// A split from node ids in any order; ids repeated within a set count once. Its name is `given`.
+    ///
+    /// # Errors
+    /// If a set is empty or two of them share a node.
+    pub fn new(train: Vec<u32>, validation: Vec<u32>, test: Vec<u32>) -> Result<Self, GraphError> {
+        let mut split = Self { name: "given".to_owned(), train, validation, test };
+        for nodes in [&mut split.train, &mut split.validation, &mut split.test] {
+            nodes.sort_unstable();
+            nodes.dedup();
+        }
+        let subsets = split.subsets();
+        if let Some(&(subset, _)) = subsets.iter().find(|(_, nodes)| nodes.is_empty()) {
+            return Err(GraphError::EmptySubset { subset });
+        }
+        for (left, right) in [(0, 1), (0, 2), (1, 2)] {
+            let ((first, nodes), (second, others)) = (subsets[left], subsets[right]);
+            if let Some(&node) = nodes.iter().find(|node| others.binary_search(node).is_ok()) {
+                return Err(GraphError::OverlappingSubsets { node, first, second });
+            }
+        }
+        Ok(split)
+    }
+
+    /// A split from three masks with one entry a node. Its name is `given`.
+    ///
+    /// # Errors
+    /// If the masks differ in length, or as for [`Split::new`].
+    pub fn from_masks(train: &[bool], validation: &[bool], test: &[bool]) -> Result<Self, GraphError> {
+        if train.len() != validation.len() || train.len() != test.len() {
+            let (train, validation, test) = (train.len(), validation.len(), test.len());
+            return Err(GraphError::MaskLength { train, validation, test });
+        }
+        let nodes = |mask: &[bool]| (0..).zip(mask).filter(|(_, set)| **set).map(|(node, _)| node).collect();
+        Self::new(nodes(train), nodes(validation), nodes(test))
+    }
+
+    /// A random split: `train_per_class` nodes of each class to train, `validation_total` of the other labelled
+    /// nodes for validation, all that remain to test. Its name is `random-` and the seed.
+    ///
+    /// # Errors
+    /// If a label is out of range, a class has too few nodes, or a set would be empty.
+    pub fn per_class(
+        labels: &[Option<u32>],
+        classes: usize,
+        train_per_class: usize,
+        validation_total: usize,
+        seed: u64,
+    ) -> Result<Self, GraphError> {
+        let members = members(labels, classes)?;
+        let mut train = Vec::with_capacity(classes.saturating_mul(train_per_class).min(labels.len()));
+        let mut remaining = Vec::new();
+        for (class, members) in members.iter().enumerate() {
+            if members.len() < train_per_class {
+                let available = members.len();
+                return Err(GraphError::ClassTooSmall { class, available, needed: train_per_class });
+            }
+            let order = Stream::new(seed, Purpose::Split, class as u32, 0).permutation(members.len());
+            let (chosen, others) = order.split_at(train_per_class);
+            train.extend(chosen.iter().map(|&place| members[place]));
+            remaining.extend(others.iter().map(|&place| members[place]));
+        }
+        if remaining.len() <= validation_total {
+            let remaining = remaining.len();
+            return Err(GraphError::NothingToTest { remaining, validation: validation_total });
+        }
+        let order = Stream::new(seed, Purpose::Split, 0, 1).permutation(remaining.len());
+        let (validation, test) = order.split_at(validation_total);
+        let nodes = |places: &[usize]| places.iter().map(|&place| remaining[place]).collect();
+        Ok(Self::new(train, nodes(validation), nodes(test))?.with_name(format!("random-{seed}")))
+    }
+
+    /// The same split under another name.
+    pub fn with_name(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// What to call it in reports.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Training nodes, ascending.
+    pub fn train(&self) -> &[u32] {
+        &self.train
+    }
+
+    /// Validation nodes, ascending.
+    pub fn validation(&self) -> &[u32] {
+        &self.validation
+    }
+
+    /// Test nodes, ascending.
+    pub fn test(&self) -> &[u32] {
+        &self.test
+    }
+
+    /// Checks that every node of the three sets exists and has a label.
+    ///
+    /// # Errors
+    /// With the first node that does not, and its set.
+    pub fn check_labels(&self, labels: &[Option<u32>]) -> Result<(), GraphError> {
+        for (subset, nodes) in self.subsets() {
+            for &node in nodes {
+                match labels.get(node as usize) {
+                    None => return Err(GraphError::SubsetOutOfRange { subset, node, nodes: labels.len() }),
+                    Some(None) => return Err(GraphError::Unlabelled { subset, node }),
+                    Some(Some(_)) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// SHA-256 of the three sets, in hexadecimal; the name does not matter.
+    pub fn fingerprint(&self) -> String {
+        let mut fingerprint = Fingerprint::new();
+        fingerprint.bytes(b"abyssal split 1");
+        for (_, nodes) in self.subsets() {
+            fingerprint.numbers(nodes);
+        }
+        fingerprint.finish()
+    }
+
+    fn subsets(&self) -> [(Subset, &[u32]); 3] {
+        [(Subset::Train, &self.train), (Subset::Validation, &self.validation), (Subset::Test, &self.test)]
+    }
+}
+
+/// The labelled nodes of each class, ascending.
+fn members(labels: &[Option<u32>], classes: usize) -> Result<Vec<Vec<u32>>, GraphError> {
+    let mut members = vec![Vec::new(); classes];
+    for (node, label) in labels.iter().enumerate() {
+        let Some(label) = *label else { continue };
+        let Some(class) = members.get_mut(label as usize) else {
+            return Err(GraphError::LabelOutOfRange { node, label, classes });
+        };
+        class.push(node as u32);
+    }
+    Ok(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Twenty nodes of each of three classes, in turns, and five nodes without a label.
+    fn labels() -> Vec<Option<u32>> {
+        (0..65).map(|node| (node < 60).then_some(node % 3)).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn random_splits_take_what_was_asked_for(per_class in 1usize..=15, validation in 1usize..=14, seed: u64) {
+            let labels = labels();
+            let split = Split::per_class(&labels, 3, per_class, validation, seed).unwrap();
+            for class in 0..3 {
+                let count = split.train().iter().filter(|&&node| labels[node as usize] == Some(class)).count();
+                prop_assert_eq!(count, per_class);
+            }
+            prop_assert_eq!(split.validation().len(), validation);
+            prop_assert_eq!(split.test().len(), 60 - 3 * per_class - validation);
+            prop_assert!(split.check_labels(&labels).is_ok());
+            for (_, nodes) in split.subsets() {
+                prop_assert!(nodes.is_sorted());
+            }
+        }
+    }
+
+    #[test]
+    fn the_seed_decides_and_the_fingerprint_tells() {
+        let split = |seed| Split::per_class(&labels(), 3, 5, 10, seed).unwrap();
+        assert_eq!(split(1), split(1));
+        assert_eq!(split(1).name(), "random-1");
+        assert_ne!(split(1).fingerprint(), split(2).fingerprint());
+        assert_eq!(split(1).fingerprint(), split(1).with_name("other").fingerprint());
+    }
+
+    /// Made with Python: `sha256(b"abyssal split 1" + struct.pack("<Q2IQIQ2I", 2, 0, 2, 1, 1, 2, 4, 5)).hexdigest()`.
+    #[test]
+    fn fingerprints_stay_what_they_are() {
+        let split = Split::new(vec![2, 0, 2], vec![1], vec![5, 4]).unwrap();
+        assert_eq!(split.train(), &[0, 2]);
+        assert_eq!(split.fingerprint(), "a356f017242fcd0e242dca195c093c788f6a8063c1cdf3cdcd0670f0be11e7f6");
+    }
+
+    #[test]
+    fn masks_that_overlap_are_refused() {
+        let error = |masks: [[bool; 3]; 3]| Split::from_masks(&masks[0], &masks[1], &masks[2]).unwrap_err();
+        let (first, second, third) = ([true, false, false], [false, true, false], [false, true, true]);
+        assert_eq!(
+            error([first, second, third]).to_string(),
+            "node 1 is in the validation set and in the test set; leave it in one of them"
+        );
+        let expected = GraphError::OverlappingSubsets { node: 0, first: Subset::Train, second: Subset::Test };
+        assert_eq!(error([first, second, first]), expected);
+    }
+
+    #[test]
+    fn empty_masks_are_refused() {
+        let (some, other, none) = ([true, false], [false, true], [false, false]);
+        for (masks, subset) in [
+            ([none, some, other], Subset::Train),
+            ([some, none, other], Subset::Validation),
+            ([some, other, none], Subset::Test),
+        ] {
+            let error = Split::from_masks(&masks[0], &masks[1], &masks[2]).unwrap_err();
+            assert_eq!(error, GraphError::EmptySubset { subset });
+        }
+        assert!(Split::from_masks(&[], &[], &[]).is_err());
+    }
+
+    #[test]
+    fn masks_of_different_length_are_refused() {
+        let error = Split::from_masks(&[true], &[false, true], &[false, false]).unwrap_err();
+        assert_eq!(error, GraphError::MaskLength { train: 1, validation: 2, test: 2 });
+    }
+
+    #[test]
+    fn nodes_need_to_exist_and_to_be_labelled() {
+        let labels = [Some(0), Some(1), None];
+        let split = |test| Split::new(vec![0], vec![1], vec![test]).unwrap();
+        let error = split(2).check_labels(&labels).unwrap_err();
+        assert_eq!(error, GraphError::Unlabelled { subset: Subset::Test, node: 2 });
+        let error = split(3).check_labels(&labels).unwrap_err();
+        assert_eq!(error, GraphError::SubsetOutOfRange { subset: Subset::Test, node: 3, nodes: 3 });
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_refused() {
+        let split = |train, validation| Split::per_class(&labels(), 3, train, validation, 0).unwrap_err();
+        assert_eq!(split(21, 5), GraphError::ClassTooSmall { class: 0, available: 20, needed: 21 });
+        assert_eq!(split(15, 15), GraphError::NothingToTest { remaining: 15, validation: 15 });
+        assert_eq!(split(0, 5), GraphError::EmptySubset { subset: Subset::Train });
+        assert_eq!(split(5, 0), GraphError::EmptySubset { subset: Subset::Validation });
+        // A class nobody belongs to, and a label beyond the classes.
+        let error = Split::per_class(&labels(), 4, 1, 5, 0).unwrap_err();
+        assert_eq!(error, GraphError::ClassTooSmall { class: 3, available: 0, needed: 1 });
+        let error = Split::per_class(&labels(), 2, 1, 5, 0).unwrap_err();
+        assert_eq!(error, GraphError::LabelOutOfRange { node: 2, label: 2, classes: 2 });
+    }
+}

@@ -1,0 +1,27 @@
+//! How a node's new embedding is made from its neighbours': `Agg(H; W)`.
+//!
+//! The normalisation of [`crate::SoftLayer`] works on whatever an aggregation gives.
+
+mod gcn;
+
+pub use gcn::GcnAggregation;
+
+use abyssal_tensor::Scalar;
+use abyssal_tensor::tape::Variable;
+
+use crate::{Embedding, GraphInput, ParameterSpec, Pass};
+
+/// One kind of aggregation.
+pub trait Aggregation {
+    /// The parameters of one layer, all named `prefix.…`.
+    fn specs(&self, prefix: &str, inputs: usize, outputs: usize) -> Vec<ParameterSpec>;
+
+    /// `Agg(E; W)`. Shapes: E is n×inputs, the result n×outputs; `parameters` are those of [`Aggregation::specs`].
+    fn aggregate<T: Scalar>(
+        &self,
+        pass: &Pass<T>,
+        graph: &GraphInput<T>,
+        embedding: &Embedding<T>,
+        parameters: &[Variable<T>],
+    ) -> Variable<T>;
+}

@@ -1,0 +1,46 @@
+//! What can go wrong while a model is set up or run.
+
+use abyssal_tensor::TensorError;
+
+/// An error of this crate.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NnError {
+    /// A setting outside its range.
+    #[error("model.{key} = {value} is out of range: it must be {allowed}")]
+    OutOfRange {
+        /// The setting.
+        key: &'static str,
+        /// What it was set to.
+        value: String,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// Computation failed in a layer.
+    #[error("layer {layer}: {source}")]
+    Layer {
+        /// The layer, counted from 1.
+        layer: usize,
+        /// What happened there.
+        source: TensorError,
+    },
+}
+
+/// Checks one setting.
+pub(crate) fn require(
+    holds: bool,
+    key: &'static str,
+    value: impl ToString,
+    allowed: &'static str,
+) -> Result<(), NnError> {
+    if holds { Ok(()) } else { Err(NnError::OutOfRange { key, value: value.to_string(), allowed }) }
+}
+
+/// Checks a share, such as a dropout rate, that must be in [0, 1).
+pub(crate) fn require_rate(key: &'static str, value: f64) -> Result<(), NnError> {
+    require((0.0..1.0).contains(&value), key, value, "at least 0 and below 1")
+}
+
+/// Checks a coefficient in [0, 1].
+pub(crate) fn require_unit(key: &'static str, value: f64) -> Result<(), NnError> {
+    require((0.0..=1.0).contains(&value), key, value, "between 0 and 1")
+}

@@ -1,0 +1,19 @@
+//! Graph neural networks for Abyssal: aggregations, soft an-isotropic normalisation, and models.
+//!
+//! A model is a file in [`models`] and a line in its registry. It describes its parameters and its forward pass;
+//! the weights themselves live in [`Parameters`], so that training, saving and loading are the same for all.
+
+pub mod aggregation;
+pub mod models;
+
+mod error;
+mod input;
+mod parameters;
+mod pass;
+mod soft_layer;
+
+pub use error::NnError;
+pub use input::{Embedding, GraphInput, InputFeatures};
+pub use parameters::{ParameterSpec, Parameters};
+pub use pass::{Mode, Pass};
+pub use soft_layer::{Connections, Rank, RankRounding, SoftLayer};

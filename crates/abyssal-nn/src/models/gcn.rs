@@ -1,0 +1,89 @@
+//! Graph convolutional network (Kipf and Welling: *Semi-supervised classification with graph convolutional
+//! networks*, ICLR 2017), the model that collapses with depth.
+
+use serde::{Deserialize, Serialize};
+
+use abyssal_tensor::Scalar;
+use abyssal_tensor::ops::Activation;
+use abyssal_tensor::tape::Variable;
+
+use super::{Model, ModelSettings, TaskShape};
+use crate::aggregation::{Aggregation, GcnAggregation};
+use crate::error::{require, require_rate};
+use crate::{Embedding, GraphInput, NnError, ParameterSpec, Pass};
+
+/// `H ← ReLU(Â·H·W_t + b_t)`, the last layer straight to the classes and without ReLU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GcnConfig {
+    /// `L`, how many layers, at least 1.
+    pub layers: usize,
+    /// `d`, the width of hidden layers, at least 1.
+    pub hidden: usize,
+    /// Dropout of the features, in [0, 1).
+    pub input_dropout: f64,
+    /// Dropout of every hidden embedding, in [0, 1).
+    pub hidden_dropout: f64,
+}
+
+impl Default for GcnConfig {
+    fn default() -> Self {
+        Self { layers: 2, hidden: 64, input_dropout: 0.5, hidden_dropout: 0.5 }
+    }
+}
+
+impl ModelSettings for GcnConfig {
+    const SUMMARY: &'static str = "graph convolutional network (Kipf and Welling, 2017)";
+    const ALIASES: &'static [(&'static str, &'static str)] = &[("L", "layers"), ("d", "hidden")];
+
+    fn validate(&self) -> Result<(), NnError> {
+        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
+        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_rate("input_dropout", self.input_dropout)?;
+        require_rate("hidden_dropout", self.hidden_dropout)
+    }
+
+    fn build<T: Scalar>(&self, task: TaskShape) -> Box<dyn Model<T>> {
+        Box::new(Gcn { config: self.clone(), task })
+    }
+}
+
+struct Gcn {
+    config: GcnConfig,
+    task: TaskShape,
+}
+
+impl<T: Scalar> Model<T> for Gcn {
+    fn specs(&self) -> Vec<ParameterSpec> {
+        let GcnConfig { layers, hidden, .. } = self.config;
+        (0..layers)
+            .flat_map(|layer| {
+                let inputs = if layer == 0 { self.task.features } else { hidden };
+                let outputs = if layer + 1 == layers { self.task.classes } else { hidden };
+                let mut specs = GcnAggregation.specs(&format!("layers.{layer}"), inputs, outputs);
+                specs.push(ParameterSpec::bias(format!("layers.{layer}.bias"), outputs));
+                specs
+            })
+            .collect()
+    }
+
+    fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError> {
+        let mut hidden = None;
+        let mut parameters = pass.parameters.chunks_exact(2).enumerate().peekable();
+        while let Some((layer, parameters_of_layer)) = parameters.next() {
+            let (weight, bias) = parameters_of_layer.split_at(1);
+            let embedding = match &hidden {
+                None => Embedding::Features(pass.dropout(self.config.input_dropout, 0)),
+                Some(hidden) => Embedding::Hidden(hidden),
+            };
+            let aggregated = GcnAggregation.aggregate(pass, graph, &embedding, weight);
+            let (activation, rate) = match parameters.peek() {
+                Some(_) => (Activation::Relu, self.config.hidden_dropout),
+                None => (Activation::Identity, 0.0),
+            };
+            let dropout = pass.dropout(rate, 1 + layer as u32);
+            hidden = Some(pass.tape.activate(&aggregated, bias.first(), activation, dropout));
+        }
+        Ok(hidden.expect("a validated model has at least one layer"))
+    }
+}

@@ -1,0 +1,130 @@
+//! The models: one file each, and one line in the registry below.
+
+mod gcn;
+mod r_soft_graph_ain;
+
+pub use gcn::GcnConfig;
+pub use r_soft_graph_ain::{Head, RSoftGraphAinConfig};
+
+use serde::{Deserialize, Serialize};
+
+use abyssal_tensor::Scalar;
+use abyssal_tensor::tape::Variable;
+
+use crate::{GraphInput, NnError, ParameterSpec, Pass};
+
+/// The shape of a task: what a model reads and what it must give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskShape {
+    /// Features of a node.
+    pub features: usize,
+    /// Classes to tell apart.
+    pub classes: usize,
+}
+
+/// A model: its parameters and its way from a graph to class scores.
+pub trait Model<T: Scalar> {
+    /// All parameters, in the order [`Pass::parameters`] holds them.
+    fn specs(&self) -> Vec<ParameterSpec>;
+
+    /// Scores (logits) of every node for every class. Shape n×C.
+    ///
+    /// # Errors
+    /// If the embedding of a layer leaves the finite numbers.
+    fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError>;
+}
+
+/// What every model's configuration offers.
+pub trait ModelSettings: Default {
+    /// One line for lists of models.
+    const SUMMARY: &'static str;
+    /// Other names of settings (the paper's letters), as `(alias, name)`.
+    const ALIASES: &'static [(&'static str, &'static str)];
+
+    /// Checks every setting against its range.
+    ///
+    /// # Errors
+    /// If one is out of range; the error names it, its value and its range.
+    fn validate(&self) -> Result<(), NnError>;
+
+    /// Builds the model for a task.
+    fn build<T: Scalar>(&self, task: TaskShape) -> Box<dyn Model<T>>;
+}
+
+macro_rules! registry {
+    ($($name:literal => $variant:ident($config:ty),)*) => {
+        /// The configuration of any model, told apart by `name`.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "name")]
+        pub enum ModelConfig {
+            $(
+                #[doc = concat!("The model `", $name, "`.")]
+                #[serde(rename = $name)]
+                $variant($config),
+            )*
+        }
+
+        impl ModelConfig {
+            /// The names of all models.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// The default configuration of a model; `None` if there is no model of this name.
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant(<$config>::default())),)*
+                    _ => None,
+                }
+            }
+
+            /// The model's name.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// The model in one line.
+            pub fn summary(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => <$config>::SUMMARY,)*
+                }
+            }
+
+            /// How many layers it has.
+            pub fn layers(&self) -> usize {
+                match self {
+                    $(Self::$variant(config) => config.layers,)*
+                }
+            }
+
+            /// Other names of its settings, as `(alias, name)`.
+            pub fn aliases(&self) -> &'static [(&'static str, &'static str)] {
+                match self {
+                    $(Self::$variant(_) => <$config>::ALIASES,)*
+                }
+            }
+
+            /// Checks every setting against its range.
+            ///
+            /// # Errors
+            /// If one is out of range; the error names it, its value and its range.
+            pub fn validate(&self) -> Result<(), NnError> {
+                match self {
+                    $(Self::$variant(config) => config.validate(),)*
+                }
+            }
+
+            /// Builds the model for a task.
+            pub fn build<T: Scalar>(&self, task: TaskShape) -> Box<dyn Model<T>> {
+                match self {
+                    $(Self::$variant(config) => config.build(task),)*
+                }
+            }
+        }
+    };
+}
+
+registry! {
+    "r-soft-graph-ain" => RSoftGraphAin(RSoftGraphAinConfig),
+    "gcn" => Gcn(GcnConfig),
+}

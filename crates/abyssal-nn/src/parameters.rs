@@ -1,0 +1,99 @@
+//! Named weights.
+
+use std::sync::Arc;
+
+use abyssal_tensor::random::{Purpose, Stream};
+use abyssal_tensor::{Initialization, Matrix, Scalar};
+
+/// What a model says about one of its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterSpec {
+    /// Its name in files, such as `layers.3.weight`.
+    pub name: String,
+    /// Its shape: inputs × outputs for weights, 1 × outputs for biases.
+    pub shape: (usize, usize),
+    /// How it starts.
+    pub initialization: Initialization,
+}
+
+impl ParameterSpec {
+    /// A weight matrix with Xavier's uniform initialisation.
+    pub fn weight(name: impl Into<String>, inputs: usize, outputs: usize) -> Self {
+        let initialization = Initialization::XavierUniform;
+        Self { name: name.into(), shape: (inputs, outputs), initialization }
+    }
+
+    /// A bias that starts at zero.
+    pub fn bias(name: impl Into<String>, outputs: usize) -> Self {
+        Self { name: name.into(), shape: (1, outputs), initialization: Initialization::Zeros }
+    }
+}
+
+/// The weights of a model, in the order the model listed them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters<T> {
+    names: Vec<String>,
+    values: Vec<Arc<Matrix<T>>>,
+}
+
+impl<T: Scalar> Parameters<T> {
+    /// Starting weights for a seed. Each parameter has its own sequence of random numbers.
+    pub fn initialize(specs: &[ParameterSpec], seed: u64) -> Self {
+        let values = specs
+            .iter()
+            .enumerate()
+            .map(|(index, spec)| {
+                let stream = Stream::new(seed, Purpose::Initialization, index as u32, 0);
+                Arc::new(spec.initialization.draw(spec.shape.0, spec.shape.1, &stream))
+            })
+            .collect();
+        Self { names: specs.iter().map(|spec| spec.name.clone()).collect(), values }
+    }
+
+    /// Given weights, by name.
+    pub fn from_named(entries: impl IntoIterator<Item = (String, Matrix<T>)>) -> Self {
+        let (names, values) = entries.into_iter().map(|(name, value)| (name, Arc::new(value))).unzip();
+        Self { names, values }
+    }
+
+    /// How many matrices there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// How many numbers there are.
+    pub fn count(&self) -> usize {
+        self.values.iter().map(|value| value.as_slice().len()).sum()
+    }
+
+    /// Names and matrices, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<Matrix<T>>)> {
+        self.names.iter().map(String::as_str).zip(&self.values)
+    }
+
+    /// A matrix to change in place; it is copied first only if somebody else still holds it.
+    pub fn value_mut(&mut self, index: usize) -> &mut Matrix<T> {
+        Arc::make_mut(&mut self.values[index])
+    }
+
+    /// Copies the values of `other`, without allocating where this is the only holder.
+    ///
+    /// # Panics
+    /// If the two do not have the same shapes.
+    pub fn copy_from(&mut self, other: &Self) {
+        for (index, source) in other.values.iter().enumerate() {
+            self.value_mut(index).as_mut_slice().copy_from_slice(source.as_slice());
+        }
+    }
+
+    /// Copies of all matrices that share nothing with these.
+    pub fn deep_clone(&self) -> Self {
+        let values = self.values.iter().map(|value| Arc::new(Matrix::clone(value))).collect();
+        Self { names: self.names.clone(), values }
+    }
+}

@@ -1,0 +1,49 @@
+//! One pass through a model: the tape, the weights on it, and whether it is for training.
+
+use abyssal_tensor::Scalar;
+use abyssal_tensor::ops::Dropout;
+use abyssal_tensor::random::{Purpose, Stream};
+use abyssal_tensor::tape::{Tape, Variable};
+
+use crate::Parameters;
+
+/// What a pass is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Dropout is on, with masks that depend on seed, epoch, place in the model and element.
+    Training {
+        /// The run's seed.
+        seed: u64,
+        /// The epoch, counted from 0.
+        epoch: u32,
+    },
+    /// Dropout is off.
+    Evaluation,
+}
+
+/// One pass through a model.
+pub struct Pass<'a, T: Scalar> {
+    /// Where operations go.
+    pub tape: &'a Tape<T>,
+    /// The model's parameters, in its order.
+    pub parameters: Vec<Variable<T>>,
+    mode: Mode,
+}
+
+impl<'a, T: Scalar> Pass<'a, T> {
+    /// Puts the weights on a tape.
+    pub fn new(tape: &'a Tape<T>, parameters: &Parameters<T>, mode: Mode) -> Self {
+        let parameters = parameters.iter().map(|(_, value)| tape.parameter(value)).collect();
+        Self { tape, parameters, mode }
+    }
+
+    /// The dropout of one place in the model, numbered by the model; `None` when nothing is dropped.
+    pub fn dropout(&self, rate: f64, place: u32) -> Option<Dropout> {
+        match self.mode {
+            Mode::Training { seed, epoch } => {
+                Dropout::new(rate, Stream::new(seed, Purpose::Dropout, epoch, place))
+            }
+            Mode::Evaluation => None,
+        }
+    }
+}

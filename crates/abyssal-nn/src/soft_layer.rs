@@ -1,0 +1,145 @@
+//! The layer of Fuzzy R-SoftGraphAIN, usable with any aggregation.
+
+use serde::{Deserialize, Serialize};
+
+use abyssal_tensor::ops::{Activation, Dropout, Gradient, Mixture, SoftNormalization};
+use abyssal_tensor::spectral::Whitening;
+use abyssal_tensor::tape::{Tape, Variable};
+use abyssal_tensor::{Scalar, TensorError};
+
+/// How many eigen-directions are whitened.
+///
+/// In a configuration, a whole number is a count (`rank = 48`) and a number with a point is a share of the width
+/// (`rank = 0.8`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Rank {
+    /// This many.
+    Count(usize),
+    /// This share of the width.
+    Ratio(f64),
+}
+
+/// How a rank given as a ratio becomes a count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RankRounding {
+    /// `d₀ = ⌈d · ratio⌉`.
+    #[default]
+    Ceiling,
+    /// `d₀ = ⌊d · ratio⌋ + 1`, as in the released code.
+    FloorPlusOne,
+}
+
+impl Rank {
+    /// The count for embeddings of this width, between 1 and the width.
+    pub fn count(self, width: usize, rounding: RankRounding) -> usize {
+        let count = match (self, rounding) {
+            (Rank::Count(count), _) => count,
+            (Rank::Ratio(ratio), RankRounding::Ceiling) => (width as f64 * ratio).ceil() as usize,
+            (Rank::Ratio(ratio), RankRounding::FloorPlusOne) => (width as f64 * ratio).floor() as usize + 1,
+        };
+        count.clamp(1, width)
+    }
+}
+
+/// One layer of Fuzzy R-SoftGraphAIN (paper, Algorithm 1), after its aggregation:
+///
+/// `B = α·T·Agg(H; W_t) + β·S_last + γ·S_init`, `H ← σ(B·M)`, `M = a·U f(Λ) Uᵀ + (1-a)·I` with `BᵀB = U Λ Uᵀ`,
+/// `S_last ← p·S_last + H`, `S_init ← S_init + q^(t-1)·H`.
+///
+/// Its special cases are the paper's other methods: `p = q = 0` is R-SoftGraphAIN with vanilla connections,
+/// `(α, β, γ) = (1, 0, 0)` is SoftGraphAIN, and with `a = b = 1` at full rank it is hard GraphAIN.
+#[derive(Clone, Copy, Debug)]
+pub struct SoftLayer {
+    /// `(α, β, γ)`, which sum to 1, and what is centred.
+    pub mixture: Mixture,
+    /// `p`: how much of the older residual connections is kept.
+    pub residual_memory: f64,
+    /// `q`: how fast later layers fade from the initial connection.
+    pub initial_decay: f64,
+    /// `a`: how far towards whitened embeddings to go.
+    pub strength: f64,
+    /// `b`: the exponent of the whitening.
+    pub exponent: f64,
+    /// `d₀`: how many eigen-directions are whitened.
+    pub rank: usize,
+    /// Whether gradients flow through the whitening matrix.
+    pub gradient: Gradient,
+    /// `σ`.
+    pub activation: Activation,
+}
+
+/// The fuzzy connections `S_last` and `S_init` between layers, and `q^(t-1)`.
+pub struct Connections<T: Scalar> {
+    last: Variable<T>,
+    initial: Variable<T>,
+    decay: f64,
+}
+
+impl SoftLayer {
+    /// Applies the layer to an aggregated embedding and moves the connections on.
+    ///
+    /// In the first layer `connections` are `None`: there is nothing to connect to, and `B = T·Agg(X; W₁)`.
+    ///
+    /// # Errors
+    /// If the embedding holds infinity or NaN.
+    pub fn apply<T: Scalar>(
+        &self,
+        tape: &Tape<T>,
+        aggregated: &Variable<T>,
+        connections: &mut Option<Connections<T>>,
+        dropout: Option<Dropout>,
+    ) -> Result<Variable<T>, TensorError> {
+        let combined = match &*connections {
+            None => tape.center(aggregated),
+            Some(Connections { last, initial, .. }) => {
+                tape.combine(&self.mixture, aggregated, Some((last, initial)))
+            }
+        };
+        let normalization = SoftNormalization {
+            whitening: Whitening { strength: self.strength, exponent: self.exponent, rank: self.rank },
+            gradient: self.gradient,
+            activation: self.activation,
+        };
+        let hidden = tape.soft_normalize(&normalization, &combined, dropout)?;
+        *connections = Some(match connections.take() {
+            None => Connections { last: hidden.clone(), initial: hidden.clone(), decay: 1.0 },
+            Some(old) => self.advance(tape, old, &hidden),
+        });
+        Ok(hidden)
+    }
+
+    fn advance<T: Scalar>(
+        &self,
+        tape: &Tape<T>,
+        old: Connections<T>,
+        hidden: &Variable<T>,
+    ) -> Connections<T> {
+        let decay = old.decay * self.initial_decay;
+        let last = match self.residual_memory {
+            0.0 => hidden.clone(),
+            memory => tape.accumulate(memory, &old.last, 1.0, hidden),
+        };
+        let initial =
+            if decay == 0.0 { old.initial } else { tape.accumulate(1.0, &old.initial, decay, hidden) };
+        Connections { last, initial, decay }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_become_counts() {
+        assert_eq!(Rank::Ratio(0.99).count(64, RankRounding::Ceiling), 64);
+        assert_eq!(Rank::Ratio(0.8).count(64, RankRounding::Ceiling), 52);
+        assert_eq!(Rank::Ratio(0.8).count(64, RankRounding::FloorPlusOne), 52);
+        assert_eq!(Rank::Ratio(0.5).count(64, RankRounding::Ceiling), 32);
+        assert_eq!(Rank::Ratio(0.5).count(64, RankRounding::FloorPlusOne), 33);
+        assert_eq!(Rank::Ratio(1.0).count(64, RankRounding::FloorPlusOne), 64);
+        assert_eq!(Rank::Count(10).count(64, RankRounding::Ceiling), 10);
+        assert_eq!(Rank::Count(100).count(64, RankRounding::Ceiling), 64);
+    }
+}

@@ -1,0 +1,149 @@
+//! The state of a run on disk: weights, optimiser, best weights and counters in one safetensors file.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use serde::{Deserialize, Serialize};
+
+use abyssal_nn::Parameters;
+use abyssal_tensor::Matrix;
+use abyssal_tensor::optimizer::{Adam, Moments};
+
+use crate::storage::write_atomically;
+use crate::{Best, Config, TrainError, TrainerState};
+
+/// Raised when the layout of checkpoints changes.
+const FORMAT: u32 = 1;
+/// The entry of the file's metadata that holds [`Header`].
+const HEADER: &str = "abyssal";
+
+/// What a checkpoint holds besides matrices. Random numbers are counter-based: seed and epoch are their position.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    version: String,
+    config_fingerprint: String,
+    seed: u64,
+    epoch: usize,
+    optimizer_steps: u64,
+    best: Best,
+    seconds: f64,
+}
+
+/// Writes the state of a run.
+pub(crate) fn save(
+    path: &Path,
+    config: &Config,
+    state: &TrainerState,
+    seconds: f64,
+) -> Result<(), TrainError> {
+    let header = Header {
+        format: FORMAT,
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        config_fingerprint: config.fingerprint(),
+        seed: config.seed,
+        epoch: state.epoch,
+        optimizer_steps: state.optimizer.steps(),
+        best: state.best,
+        seconds,
+    };
+    let mut tensors = Vec::new();
+    for ((name, value), moments) in state.parameters.iter().zip(state.optimizer.moments()) {
+        tensors.push((format!("parameters.{name}"), &**value));
+        tensors.push((format!("first_moments.{name}"), &moments.first));
+        tensors.push((format!("second_moments.{name}"), &moments.second));
+    }
+    for (name, value) in state.best_parameters.iter() {
+        tensors.push((format!("best.{name}"), &**value));
+    }
+    let header = serde_json::to_string(&header).expect("a header is plain data");
+    write_tensors(path, tensors, HashMap::from([(HEADER.to_string(), header)]))
+}
+
+/// Reads the state of a run, and the seconds it took so far, into the shape of a fresh state.
+pub(crate) fn load(
+    path: &Path,
+    config: &Config,
+    fresh: &TrainerState,
+) -> Result<(TrainerState, f64), TrainError> {
+    let bytes = std::fs::read(path).map_err(TrainError::io("read", path))?;
+    let damaged = |reason: String| TrainError::DamagedCheckpoint { path: path.to_path_buf(), reason };
+    let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(error.to_string()))?;
+    let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| damaged(error.to_string()))?;
+    let header = metadata.metadata().as_ref().and_then(|entries| entries.get(HEADER));
+    let header = header.ok_or_else(|| damaged("it has no header of Abyssal".to_string()))?;
+    let header: Header = serde_json::from_str(header).map_err(|error| damaged(error.to_string()))?;
+    if header.format != FORMAT {
+        return Err(damaged(format!("it has format {}, this program reads {FORMAT}", header.format)));
+    }
+    if header.config_fingerprint != config.fingerprint() {
+        return Err(TrainError::OtherConfiguration {
+            path: path.to_path_buf(),
+            difference: "its fingerprint differs from that of config.toml".to_string(),
+        });
+    }
+    let read = |prefix: &str, name: &str, shape| {
+        read_tensor(&tensors, &format!("{prefix}.{name}"), shape).map_err(&damaged)
+    };
+    let mut parameters = Vec::new();
+    let mut best = Vec::new();
+    let mut moments = Vec::new();
+    for (name, value) in fresh.parameters.iter() {
+        let shape = value.shape();
+        parameters.push((name.to_string(), read("parameters", name, shape)?));
+        best.push((name.to_string(), read("best", name, shape)?));
+        moments.push(Moments {
+            first: read("first_moments", name, shape)?,
+            second: read("second_moments", name, shape)?,
+        });
+    }
+    let state = TrainerState {
+        epoch: header.epoch,
+        parameters: Parameters::from_named(parameters),
+        optimizer: Adam::restore(config.train.adam(), header.optimizer_steps, moments),
+        best: header.best,
+        best_parameters: Parameters::from_named(best),
+    };
+    Ok((state, header.seconds))
+}
+
+/// Writes the weights of a model by themselves.
+pub(crate) fn save_model(
+    path: &Path,
+    config: &Config,
+    parameters: &Parameters<f32>,
+) -> Result<(), TrainError> {
+    let tensors = parameters.iter().map(|(name, value)| (name.to_string(), &**value)).collect();
+    // One entry only: the order of several would change from run to run, and the file with it.
+    write_tensors(path, tensors, HashMap::from([("config".to_string(), config.to_toml())]))
+}
+
+fn write_tensors(
+    path: &Path,
+    tensors: Vec<(String, &Matrix<f32>)>,
+    metadata: HashMap<String, String>,
+) -> Result<(), TrainError> {
+    let bytes: Vec<(String, Vec<u8>, Vec<usize>)> = tensors
+        .into_iter()
+        .map(|(name, matrix)| {
+            let bytes = matrix.as_slice().iter().flat_map(|value| value.to_le_bytes()).collect();
+            (name, bytes, vec![matrix.rows(), matrix.columns()])
+        })
+        .collect();
+    let views = bytes.iter().map(|(name, bytes, shape)| {
+        let view = TensorView::new(Dtype::F32, shape.clone(), bytes).expect("four bytes a value");
+        (name.as_str(), view)
+    });
+    let file = serialize(views, Some(metadata)).expect("matrices with different names");
+    write_atomically(path, &file)
+}
+
+fn read_tensor(tensors: &SafeTensors, name: &str, shape: (usize, usize)) -> Result<Matrix<f32>, String> {
+    let view = tensors.tensor(name).map_err(|error| format!("{name}: {error}"))?;
+    if view.dtype() != Dtype::F32 || view.shape() != [shape.0, shape.1] {
+        return Err(format!("{name} has another shape than the model"));
+    }
+    let values = view.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    Ok(Matrix::from_vec(shape.0, shape.1, values))
+}

@@ -1,0 +1,168 @@
+//! The complete description of a run.
+
+mod resolve;
+
+use serde::{Deserialize, Serialize};
+
+use abyssal_graph::{DatasetConfig, Fingerprint};
+use abyssal_nn::models::ModelConfig;
+use abyssal_tensor::optimizer::{AdamConfig, StepSchedule, WeightDecay};
+
+use crate::{Selection, TrainError};
+
+/// A set of settings to start from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    /// The method as the paper describes it.
+    #[default]
+    Paper,
+    /// The method as the released code computes it; `presets/reference.toml` lists the differences.
+    Reference,
+}
+
+/// Everything that decides the outcome of a run. Written to `config.toml`, it repeats the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The settings this configuration started from.
+    pub preset: Preset,
+    /// The seed of initial weights and dropout.
+    pub seed: u64,
+    /// The dataset.
+    pub data: DatasetConfig,
+    /// The model.
+    pub model: ModelConfig,
+    /// The training.
+    pub train: TrainConfig,
+}
+
+/// How a model is trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainConfig {
+    /// Epochs to train, at least 1.
+    pub epochs: usize,
+    /// Adam's learning rate at the start, above 0.
+    pub learning_rate: f64,
+    /// Epochs after which the learning rate is halved.
+    pub halve_at: Vec<usize>,
+    /// Strength of weight decay, at least 0.
+    pub weight_decay: f64,
+    /// Where weight decay enters: `l2` (into the gradient) or `decoupled` (AdamW).
+    pub weight_decay_kind: WeightDecay,
+    /// Stop after this many epochs without a better one; 0 trains all epochs.
+    pub patience: usize,
+    /// Which epoch's weights are the result: `strict`, or `paper` for comparison.
+    pub selection: Selection,
+    /// Seconds between checkpoints, at least 0; 0 makes one after every epoch.
+    pub checkpoint_seconds: f64,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self {
+            epochs: 150,
+            learning_rate: 0.01,
+            halve_at: vec![100],
+            weight_decay: 5e-4,
+            weight_decay_kind: WeightDecay::L2,
+            patience: 0,
+            selection: Selection::Strict,
+            checkpoint_seconds: 10.0,
+        }
+    }
+}
+
+impl TrainConfig {
+    /// Other names of settings (the paper's), as `(alias, name)`.
+    pub const ALIASES: &'static [(&'static str, &'static str)] =
+        &[("epoch", "epochs"), ("lr", "learning_rate"), ("lr_decay", "halve_at")];
+
+    /// Checks every setting against its range.
+    ///
+    /// # Errors
+    /// With the first one that is out of range.
+    pub fn validate(&self) -> Result<(), TrainError> {
+        let finite = |value: f64| (0.0..f64::INFINITY).contains(&value);
+        require(self.epochs >= 1, "train.epochs", self.epochs, "it must be at least 1")?;
+        let positive = finite(self.learning_rate) && self.learning_rate > 0.0;
+        require(positive, "train.learning_rate", self.learning_rate, "it must be above 0")?;
+        require(finite(self.weight_decay), "train.weight_decay", self.weight_decay, "it must be at least 0")?;
+        let seconds = self.checkpoint_seconds;
+        require(finite(seconds), "train.checkpoint_seconds", seconds, "it must be at least 0")
+    }
+
+    /// The optimiser's constants.
+    pub fn adam(&self) -> AdamConfig {
+        AdamConfig { weight_decay: self.weight_decay, decay: self.weight_decay_kind, ..AdamConfig::default() }
+    }
+
+    /// The learning rate over the epochs.
+    pub fn schedule(&self) -> StepSchedule {
+        StepSchedule { initial: self.learning_rate, halve_at: self.halve_at.clone() }
+    }
+}
+
+impl Config {
+    /// Checks every setting.
+    ///
+    /// # Errors
+    /// With the first one that is out of range; the error names it, its value and its range.
+    pub fn validate(&self) -> Result<(), TrainError> {
+        self.data.validate()?;
+        self.model.validate()?;
+        self.train.validate()
+    }
+
+    /// The contents of `config.toml`.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a configuration is plain data")
+    }
+
+    /// A hash that is equal for equal configurations.
+    pub fn fingerprint(&self) -> String {
+        let mut fingerprint = Fingerprint::new();
+        fingerprint.bytes(self.to_toml().as_bytes());
+        fingerprint.finish()
+    }
+
+    /// The first setting in which two configurations differ, for messages.
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        let (ours, theirs) = (resolve::flatten(&self.table()), resolve::flatten(&other.table()));
+        ours.iter()
+            .find_map(|(key, value)| match theirs.iter().find(|(other, _)| other == key) {
+                Some((_, theirs)) if theirs == value => None,
+                Some((_, theirs)) => Some(format!("{key} is {value} there and {theirs} here")),
+                None => Some(format!("{key} is {value} there and not set here")),
+            })
+            .or_else(|| (self != other).then(|| "it has settings the other one lacks".to_string()))
+    }
+
+    fn table(&self) -> toml::Table {
+        toml::Table::try_from(self).expect("a configuration is plain data")
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            preset: Preset::Paper,
+            seed: 0,
+            data: DatasetConfig::named(DatasetConfig::NAMES[0]).expect("the first name is a name"),
+            model: ModelConfig::named(ModelConfig::NAMES[0]).expect("the first name is a name"),
+            train: TrainConfig::default(),
+        }
+    }
+}
+
+fn require(holds: bool, key: &str, value: impl ToString, reason: &str) -> Result<(), TrainError> {
+    if holds {
+        return Ok(());
+    }
+    Err(TrainError::InvalidValue {
+        key: key.to_string(),
+        value: value.to_string(),
+        reason: reason.to_string(),
+    })
+}

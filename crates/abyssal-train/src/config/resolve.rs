@@ -1,0 +1,327 @@
+//! From defaults, a preset, a file and settings of the command line to one complete configuration.
+
+use std::path::Path;
+
+use abyssal_graph::DatasetConfig;
+use abyssal_nn::models::ModelConfig;
+use toml::{Table, Value};
+
+use super::{Config, Preset, TrainConfig};
+use crate::TrainError;
+
+const REFERENCE: &str = include_str!("../../presets/reference.toml");
+
+impl Config {
+    /// Builds a configuration: defaults, then the preset, then the file, then `settings` in their order.
+    ///
+    /// Settings are `("model.strength", value)`; the paper's letters (`model.a`) work as well. Which model, dataset
+    /// and preset it is about is decided first, since their defaults come first.
+    ///
+    /// # Errors
+    /// If the file cannot be read, a key is unknown (the nearest known one is named), or a value does not fit.
+    pub fn resolve(file: Option<&Path>, settings: &[(String, Value)]) -> Result<Self, TrainError> {
+        let mut given = match file {
+            Some(path) => flatten(&read_table(path)?),
+            None => Vec::new(),
+        };
+        given.extend_from_slice(settings);
+        let base = Config::default();
+        let preset = match last(&given, "preset") {
+            Some(value) => convert::<Preset>("preset", value)?,
+            None => base.preset,
+        };
+        let data = match last(&given, "data.name") {
+            Some(name) => named("data.name", name, DatasetConfig::NAMES, DatasetConfig::named)?,
+            None => base.data,
+        };
+        let model = match last(&given, "model.name") {
+            Some(name) => named("model.name", name, ModelConfig::NAMES, ModelConfig::named)?,
+            None => base.model,
+        };
+        let mut config = Config { preset, data, model, ..base };
+        let mut table = config.table();
+        let of_preset = preset_settings(preset);
+        let applicable =
+            of_preset.into_iter().filter(|(key, _)| get(&table, key).is_some()).collect::<Vec<_>>();
+        for (key, value) in applicable.into_iter().chain(given) {
+            let key = canonical(&key, &config.model);
+            let Some(current) = get(&table, &key) else {
+                return Err(TrainError::UnknownKey { nearest: nearest(&key, &table, &config.model), key });
+            };
+            let value = fit(&key, current, value)?;
+            set(&mut table, &key, value.clone());
+            // One setting at a time, so that a value that does not fit is blamed on its own key.
+            config = convert_table(&key, &value, &table)?;
+        }
+        config.validate()?;
+        Ok(config)
+    }
+}
+
+/// All settings of a table as `("section.key", value)`; an empty section stands for itself.
+pub(super) fn flatten(table: &Table) -> Vec<(String, Value)> {
+    let mut settings = Vec::new();
+    for (key, value) in table {
+        match value {
+            Value::Table(section) if !section.is_empty() => {
+                settings.extend(section.iter().map(|(name, value)| (format!("{key}.{name}"), value.clone())));
+            }
+            value => settings.push((key.clone(), value.clone())),
+        }
+    }
+    settings
+}
+
+fn read_table(path: &Path) -> Result<Table, TrainError> {
+    let text = std::fs::read_to_string(path).map_err(TrainError::io("read", path))?;
+    text.parse().map_err(|error: toml::de::Error| TrainError::InvalidFile {
+        path: path.to_path_buf(),
+        message: error.to_string(),
+    })
+}
+
+fn preset_settings(preset: Preset) -> Vec<(String, Value)> {
+    match preset {
+        Preset::Paper => Vec::new(),
+        Preset::Reference => flatten(&REFERENCE.parse().expect("presets are part of the program and tested")),
+    }
+}
+
+/// The key with an alias (the paper's letter) replaced by the name it stands for.
+fn canonical(key: &str, model: &ModelConfig) -> String {
+    let (section, name) = key.split_once('.').unwrap_or(("", key));
+    let aliases = aliases(section, model);
+    let name = aliases.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
+    if section.is_empty() { name.to_string() } else { format!("{section}.{name}") }
+}
+
+fn aliases(section: &str, model: &ModelConfig) -> &'static [(&'static str, &'static str)] {
+    match section {
+        "model" => model.aliases(),
+        "train" => TrainConfig::ALIASES,
+        _ => &[],
+    }
+}
+
+/// The known key most like an unknown one. A bare name is also compared with the last part of known keys.
+fn nearest(key: &str, table: &Table, model: &ModelConfig) -> String {
+    let mut known: Vec<String> = flatten(table).into_iter().map(|(key, _)| key).collect();
+    for section in ["model", "train"] {
+        known.extend(aliases(section, model).iter().map(|(alias, _)| format!("{section}.{alias}")));
+    }
+    let distance = |candidate: &String| {
+        let whole = strsim::damerau_levenshtein(key, candidate);
+        let name = candidate.split_once('.').map_or(candidate.as_str(), |(_, name)| name);
+        // Half a point, so that a key with the right section wins over one in another section.
+        (2 * whole).min(2 * strsim::damerau_levenshtein(key, name) + 1)
+    };
+    known.into_iter().min_by_key(distance).unwrap_or_default()
+}
+
+/// The value as the setting needs it: numbers where numbers are, a single value where a list is.
+fn fit(key: &str, current: &Value, value: Value) -> Result<Value, TrainError> {
+    match (current, value) {
+        // `model.rank` tells a count from a ratio by the point, so its kind is the user's choice.
+        (Value::Float(_), Value::Integer(number)) if key != "model.rank" => Ok(Value::Float(number as f64)),
+        (Value::Array(_), value @ Value::Integer(_)) => Ok(Value::Array(vec![value])),
+        (Value::Integer(_), Value::Float(number)) if key != "model.rank" => Err(TrainError::InvalidValue {
+            key: key.to_string(),
+            value: number.to_string(),
+            reason: "it must be a whole number".to_string(),
+        }),
+        (_, value) => Ok(value),
+    }
+}
+
+fn get<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
+    match key.split_once('.') {
+        Some((section, name)) => table.get(section)?.as_table()?.get(name),
+        None => table.get(key).filter(|value| !value.is_table()),
+    }
+}
+
+fn set(table: &mut Table, key: &str, value: Value) {
+    match key.split_once('.') {
+        Some((section, name)) => {
+            if let Some(Value::Table(section)) = table.get_mut(section) {
+                section.insert(name.to_string(), value);
+            }
+        }
+        None => {
+            table.insert(key.to_string(), value);
+        }
+    }
+}
+
+fn last<'a>(settings: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
+    settings.iter().rev().find(|(given, _)| given == key).map(|(_, value)| value)
+}
+
+fn named<C>(
+    key: &str,
+    name: &Value,
+    names: &[&str],
+    find: impl Fn(&str) -> Option<C>,
+) -> Result<C, TrainError> {
+    let text = name.as_str().unwrap_or_default();
+    find(text).ok_or_else(|| {
+        let nearest = names.iter().min_by_key(|known| strsim::damerau_levenshtein(known, text));
+        TrainError::InvalidValue {
+            key: key.to_string(),
+            value: name.to_string(),
+            reason: format!(
+                "did you mean \"{}\"? there are {}",
+                nearest.copied().unwrap_or_default(),
+                names.join(", ")
+            ),
+        }
+    })
+}
+
+fn convert<C: serde::de::DeserializeOwned>(key: &str, value: &Value) -> Result<C, TrainError> {
+    value.clone().try_into().map_err(|error: toml::de::Error| invalid(key, value, &error))
+}
+
+fn convert_table(key: &str, value: &Value, table: &Table) -> Result<Config, TrainError> {
+    table.clone().try_into().map_err(|error: toml::de::Error| invalid(key, value, &error))
+}
+
+fn invalid(key: &str, value: &Value, error: &toml::de::Error) -> TrainError {
+    let reason = error.message().to_string();
+    TrainError::InvalidValue { key: key.to_string(), value: value.to_string(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use abyssal_nn::Rank;
+    use abyssal_nn::models::RSoftGraphAinConfig;
+    use abyssal_tensor::ops::Gradient;
+
+    use super::*;
+    use crate::Selection;
+
+    fn resolve(settings: &[(&str, Value)]) -> Result<Config, TrainError> {
+        let settings: Vec<_> = settings.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
+        Config::resolve(None, &settings)
+    }
+
+    fn ours(config: &Config) -> &RSoftGraphAinConfig {
+        match &config.model {
+            ModelConfig::RSoftGraphAin(config) => config,
+            other => panic!("{} is another model", other.name()),
+        }
+    }
+
+    #[test]
+    fn nothing_given_is_the_default() {
+        assert_eq!(resolve(&[]).unwrap(), Config::default());
+    }
+
+    #[test]
+    fn letters_of_the_paper_and_whole_numbers_work() {
+        let config = resolve(&[
+            ("model.a", 1.into()),
+            ("model.alpha", 0.25.into()),
+            ("model.d0", 7.into()),
+            ("train.lr_decay", 30.into()),
+            ("train.lr", 0.5.into()),
+        ])
+        .unwrap();
+        assert_eq!((ours(&config).strength, ours(&config).aggregated), (1.0, 0.25));
+        assert_eq!(ours(&config).rank, Rank::Count(7));
+        assert_eq!((config.train.halve_at, config.train.learning_rate), (vec![30], 0.5));
+    }
+
+    #[test]
+    fn later_settings_win_whatever_name_they_use() {
+        let config = resolve(&[("model.strength", 0.9.into()), ("model.a", 0.1.into())]).unwrap();
+        assert_eq!(ours(&config).strength, 0.1);
+    }
+
+    #[test]
+    fn the_reference_preset_turns_everything_on_and_settings_win_over_it() {
+        let config = resolve(&[("model.gradient", "full".into()), ("preset", "reference".into())]).unwrap();
+        assert_eq!(ours(&config).gradient, Gradient::Full);
+        assert_eq!(ours(&config).head, abyssal_nn::models::Head::Convolution);
+        assert_eq!(config.train.selection, Selection::Paper);
+    }
+
+    #[test]
+    fn the_reference_preset_fits_other_models() {
+        let config = resolve(&[("preset", "reference".into()), ("model.name", "gcn".into())]).unwrap();
+        assert_eq!(config.model.name(), "gcn");
+    }
+
+    #[test]
+    fn unknown_keys_name_the_nearest_known_one() {
+        for (key, expected) in [
+            ("model.layer", "model.layers"),
+            ("train.epocs", "train.epochs"),
+            ("modle.hidden", "model.hidden"),
+            ("learning_rate", "train.learning_rate"),
+            ("model", "model.a"),
+        ] {
+            let error = resolve(&[(key, 1.into())]).unwrap_err().to_string();
+            let named = format!("unknown setting `{key}`");
+            assert!(error.contains(&named), "{error}");
+            assert!(error.contains(expected) || key == "model", "{error}");
+        }
+    }
+
+    #[test]
+    fn values_that_do_not_fit_are_blamed_on_their_key() {
+        for (key, value, expected) in [
+            ("model.gradient", Value::from("ful"), "expected"),
+            ("train.epochs", Value::from(1.5), "whole number"),
+            ("train.epochs", Value::from(-1), "train.epochs"),
+            ("model.strength", Value::from("much"), "model.strength"),
+            ("model.strength", Value::from(1.5), "between 0 and 1"),
+            ("model.layers", Value::from(0), "at least 1"),
+            ("train.epochs", Value::from(0), "at least 1"),
+            ("train.learning_rate", Value::from(f64::NAN), "above 0"),
+            ("model.name", Value::from("gcm"), "did you mean \"gcn\""),
+            ("data.name", Value::from("cbsm"), "did you mean \"csbm\""),
+            ("data.classes", Value::from(1), "classes"),
+            ("preset", Value::from("refrence"), "reference"),
+        ] {
+            let error = resolve(&[(key, value)]).unwrap_err().to_string();
+            assert!(error.contains(expected), "{key}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_written_configuration_reads_back_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config.toml");
+        for settings in [
+            vec![("model.rank", Value::from(12)), ("train.halve_at", Value::Array(vec![]))],
+            vec![("model.rank", Value::from(1.0)), ("preset", Value::from("reference"))],
+            vec![("model.name", Value::from("gcn")), ("data.name", Value::from("clusters"))],
+        ] {
+            let config = resolve(&settings).unwrap();
+            std::fs::write(&path, config.to_toml()).unwrap();
+            let again = Config::resolve(Some(&path), &[]).unwrap();
+            assert_eq!(again, config);
+            assert_eq!(again.fingerprint(), config.fingerprint());
+        }
+    }
+
+    #[test]
+    fn files_that_are_missing_or_not_toml_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("broken.toml");
+        let error = Config::resolve(Some(&path), &[]).unwrap_err().to_string();
+        assert!(error.contains("cannot read") && error.contains("broken.toml"), "{error}");
+        std::fs::write(&path, "[model\nlayers = 3").unwrap();
+        let error = Config::resolve(Some(&path), &[]).unwrap_err().to_string();
+        assert!(error.contains("not a valid TOML file"), "{error}");
+    }
+
+    #[test]
+    fn the_difference_of_two_configurations_is_named() {
+        let ours = resolve(&[]).unwrap();
+        let theirs = resolve(&[("model.hidden", 16.into())]).unwrap();
+        assert_eq!(ours.difference(&theirs).unwrap(), "model.hidden is 64 there and 16 here");
+        assert_eq!(ours.difference(&ours), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! What can go wrong between a configuration and a result.
+
+use std::path::{Path, PathBuf};
+
+use abyssal_graph::GraphError;
+use abyssal_nn::NnError;
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// A key no configuration has.
+    #[error("unknown setting `{key}`; did you mean `{nearest}`?")]
+    UnknownKey {
+        /// The key as written.
+        key: String,
+        /// The known key that looks most like it.
+        nearest: String,
+    },
+    /// A value a setting cannot have.
+    #[error("{key} = {value} cannot be used: {reason}")]
+    InvalidValue {
+        /// The setting.
+        key: String,
+        /// What it was set to.
+        value: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A configuration file that is not TOML.
+    #[error("{path} is not a valid TOML file: {message}")]
+    InvalidFile {
+        /// The file.
+        path: PathBuf,
+        /// Where and what.
+        message: String,
+    },
+    /// A setting or a step of the model.
+    #[error(transparent)]
+    Model(#[from] NnError),
+    /// The data.
+    #[error(transparent)]
+    Data(#[from] GraphError),
+    /// Numbers left the finite range during training.
+    #[error("training diverged in epoch {epoch}: {reason}; try a lower train.learning_rate")]
+    Diverged {
+        /// The epoch, counted from 1.
+        epoch: usize,
+        /// What was seen.
+        reason: String,
+    },
+    /// The file system refused.
+    #[error("cannot {action} {path}: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On which file or directory.
+        path: PathBuf,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// A checkpoint that cannot be read.
+    #[error("the checkpoint {path} is damaged ({reason}); delete it and resume again to start this run anew")]
+    DamagedCheckpoint {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A checkpoint of another configuration.
+    #[error(
+        "{path} belongs to another configuration ({difference}); resume without changed settings, or start a new \
+         run with another --out"
+    )]
+    OtherConfiguration {
+        /// The run directory.
+        path: PathBuf,
+        /// The first difference.
+        difference: String,
+    },
+    /// A directory that already holds a run.
+    #[error("{path} already holds a run; continue it with --resume {path}, or choose another --out")]
+    RunExists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A directory without a run.
+    #[error("{path} holds no run to resume; give the directory a run was started in")]
+    NoRun {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+impl TrainError {
+    /// Wraps an input/output error: `.map_err(TrainError::io("write", path))`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { action, path, source }
+    }
+}

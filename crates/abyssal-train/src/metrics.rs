@@ -1,0 +1,48 @@
+//! How well a model does.
+
+use serde::{Deserialize, Serialize};
+
+use abyssal_tensor::Matrix;
+use abyssal_tensor::ops::Targets;
+
+/// The numbers of one epoch: a line of `metrics.jsonl`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpochMetrics {
+    /// The epoch, counted from 1.
+    pub epoch: usize,
+    /// The learning rate of its step.
+    pub learning_rate: f64,
+    /// The training loss before its step, with dropout.
+    pub loss: f64,
+    /// The validation loss after its step.
+    pub validation_loss: f64,
+    /// Accuracies after its step, as shares.
+    pub train_accuracy: f64,
+    /// On the validation nodes.
+    pub validation_accuracy: f64,
+    /// On the test nodes. Recorded, never used for a decision under strict selection.
+    pub test_accuracy: f64,
+}
+
+/// The share of rows whose largest score is that of their class; the first of equal scores counts.
+pub(crate) fn accuracy(scores: &Matrix<f32>, targets: &Targets) -> f64 {
+    let right = targets.rows.iter().zip(&targets.classes).filter(|&(&row, &class)| {
+        let scores = scores.row(row as usize);
+        let best =
+            (1..scores.len()).fold(0, |best, index| if scores[index] > scores[best] { index } else { best });
+        best == class as usize
+    });
+    right.count() as f64 / targets.rows.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accuracy_counts_the_first_of_equal_scores() {
+        let scores = Matrix::from_rows(&[[0.0, 1.0], [2.0, 2.0], [1.0, 0.0]]);
+        let targets = Targets { rows: vec![0, 1, 2], classes: vec![1, 0, 1] };
+        assert!((accuracy(&scores, &targets) - 2.0 / 3.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,214 @@
+//! A run and its directory.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `config.toml` | the complete configuration; `abyssal train --config` with it repeats the run |
+//! | `metrics.jsonl` | one line an epoch |
+//! | `checkpoint.safetensors` | the state of an unfinished run |
+//! | `result.json` | the outcome, once finished |
+//! | `model.safetensors` | the weights of the selected epoch, once finished |
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use abyssal_graph::Dataset;
+
+use crate::result::peak_memory_bytes;
+use crate::storage::write_atomically;
+use crate::{Config, DatasetRecord, EpochMetrics, RunResult, SplitRecord, TrainError, Trainer, checkpoint};
+
+/// Watches a run.
+pub trait Observer {
+    /// An epoch is complete.
+    fn epoch(&mut self, metrics: &EpochMetrics);
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// With a result.
+    Finished(Box<RunResult>),
+    /// By request, with a checkpoint after this many epochs.
+    Stopped {
+        /// Epochs that are complete.
+        epoch: usize,
+    },
+}
+
+/// The directory of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+impl RunDirectory {
+    /// Makes a directory for a new run and writes its configuration there.
+    ///
+    /// # Errors
+    /// If there is a run already, or the directory cannot be written.
+    pub fn create(path: &Path, config: &Config) -> Result<Self, TrainError> {
+        let directory = Self { path: path.to_path_buf() };
+        if directory.config_path().exists() {
+            return Err(TrainError::RunExists { path: path.to_path_buf() });
+        }
+        fs::create_dir_all(path).map_err(TrainError::io("create the directory", path))?;
+        write_atomically(&directory.config_path(), config.to_toml().as_bytes())?;
+        Ok(directory)
+    }
+
+    /// Opens the directory of an earlier run and reads its configuration.
+    ///
+    /// # Errors
+    /// If there is no run, or its configuration cannot be read.
+    pub fn open(path: &Path) -> Result<(Self, Config), TrainError> {
+        let directory = Self { path: path.to_path_buf() };
+        if !directory.config_path().is_file() {
+            return Err(TrainError::NoRun { path: path.to_path_buf() });
+        }
+        let config = Config::resolve(Some(&directory.config_path()), &[])?;
+        Ok((directory, config))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The result, if the run is finished.
+    ///
+    /// # Errors
+    /// If there is a result that cannot be read.
+    pub fn result(&self) -> Result<Option<RunResult>, TrainError> {
+        let path = self.path.join("result.json");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let text = fs::read_to_string(&path).map_err(TrainError::io("read", &path))?;
+        serde_json::from_str(&text)
+            .map(Some)
+            .map_err(|error| TrainError::io("read", &path)(std::io::Error::other(error)))
+    }
+
+    /// Starts the run, or goes on where its last checkpoint left it.
+    ///
+    /// After each epoch `stop` is looked at; if it is set, a checkpoint is made and the run stops.
+    ///
+    /// # Errors
+    /// If training diverges or files cannot be written; what was written before stays.
+    pub fn run(
+        &self,
+        config: &Config,
+        dataset: &Dataset,
+        observer: &mut dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Outcome, TrainError> {
+        if let Some(result) = self.result()? {
+            return Ok(Outcome::Finished(Box::new(result)));
+        }
+        let mut trainer = Trainer::new(config, dataset)?;
+        let mut seconds_before = 0.0;
+        if self.checkpoint_path().exists() {
+            let (state, seconds) = checkpoint::load(&self.checkpoint_path(), config, trainer.state())?;
+            trainer.restore(state);
+            seconds_before = seconds;
+        }
+        let mut metrics_file = self.open_metrics(trainer.state().epoch)?;
+        let start = Instant::now();
+        let seconds = || seconds_before + start.elapsed().as_secs_f64();
+        let pause = Duration::from_secs_f64(config.train.checkpoint_seconds);
+        let mut last_checkpoint = Instant::now();
+        while !trainer.is_finished() {
+            let metrics = trainer.run_epoch()?;
+            self.append(&mut metrics_file, &metrics)?;
+            observer.epoch(&metrics);
+            let stopping = stop.load(Ordering::Relaxed);
+            if !trainer.is_finished() && (stopping || last_checkpoint.elapsed() >= pause) {
+                // The metrics of an epoch must be on disk before a checkpoint claims that it is complete.
+                metrics_file.sync_data().map_err(TrainError::io("write", &self.metrics_path()))?;
+                checkpoint::save(&self.checkpoint_path(), config, trainer.state(), seconds())?;
+                last_checkpoint = Instant::now();
+                if stopping {
+                    return Ok(Outcome::Stopped { epoch: trainer.state().epoch });
+                }
+            }
+        }
+        let result = self.finish(config, dataset, &trainer, seconds())?;
+        Ok(Outcome::Finished(Box::new(result)))
+    }
+
+    fn finish(
+        &self,
+        config: &Config,
+        dataset: &Dataset,
+        trainer: &Trainer,
+        seconds: f64,
+    ) -> Result<RunResult, TrainError> {
+        let state = trainer.state();
+        let selection = config.train.selection;
+        let best = |rule| state.best.under(rule).expect("a finished run has an epoch").into();
+        let result = RunResult {
+            model: config.model.name().to_string(),
+            layers: config.model.layers(),
+            parameters: state.parameters.count(),
+            seed: config.seed,
+            selection,
+            selected: best(selection),
+            selected_by_paper_rule: best(crate::Selection::Paper),
+            epochs: state.epoch,
+            dataset: DatasetRecord::of(dataset),
+            split: SplitRecord::of(dataset),
+            majority_accuracy: dataset.majority_share(dataset.split().test()),
+            config_fingerprint: config.fingerprint(),
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            threads: abyssal_tensor::parallel::threads(),
+            seconds,
+            peak_memory_bytes: peak_memory_bytes(),
+        };
+        checkpoint::save_model(&self.path.join("model.safetensors"), config, &state.best_parameters)?;
+        let text = serde_json::to_string_pretty(&result).expect("a result is plain data");
+        // Last: a run is finished exactly if it has a result.
+        write_atomically(&self.path.join("result.json"), text.as_bytes())?;
+        match fs::remove_file(self.checkpoint_path()) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(TrainError::io("remove", &self.checkpoint_path())(error))
+            }
+            _ => Ok(result),
+        }
+    }
+
+    /// Opens the metrics with exactly the lines of the epochs that are complete: a crash may have left more.
+    fn open_metrics(&self, epochs: usize) -> Result<File, TrainError> {
+        let path = self.metrics_path();
+        let mut kept = String::new();
+        if epochs > 0 {
+            let file = File::open(&path).map_err(TrainError::io("read", &path))?;
+            for line in BufReader::new(file).lines().take(epochs) {
+                kept.push_str(&line.map_err(TrainError::io("read", &path))?);
+                kept.push('\n');
+            }
+        }
+        write_atomically(&path, kept.as_bytes())?;
+        OpenOptions::new().append(true).open(&path).map_err(TrainError::io("write", &path))
+    }
+
+    fn append(&self, file: &mut File, metrics: &EpochMetrics) -> Result<(), TrainError> {
+        let mut line = serde_json::to_string(metrics).expect("metrics are plain data");
+        line.push('\n');
+        file.write_all(line.as_bytes()).map_err(TrainError::io("write", &self.metrics_path()))
+    }
+
+    fn config_path(&self) -> PathBuf {
+        self.path.join("config.toml")
+    }
+
+    fn metrics_path(&self) -> PathBuf {
+        self.path.join("metrics.jsonl")
+    }
+
+    fn checkpoint_path(&self) -> PathBuf {
+        self.path.join("checkpoint.safetensors")
+    }
+}

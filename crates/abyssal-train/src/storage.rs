@@ -1,0 +1,59 @@
+//! Files that are either whole or not there.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+use crate::TrainError;
+
+/// Replaces a file so that a crash at any moment leaves the old contents or the new, never a part.
+///
+/// The bytes go to a scratch file beside the target, are synced, and take the target's name by renaming; then the
+/// directory is synced, so that the new name itself survives a power failure.
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let scratch = directory.join(format!(".{name}.{}.tmp", std::process::id()));
+    let written = write_and_sync(&scratch, bytes)
+        .and_then(|()| fs::rename(&scratch, path))
+        .and_then(|()| sync_directory(directory));
+    if written.is_err() {
+        // Best effort: the error that matters is the one of the write.
+        let _ = fs::remove_file(&scratch);
+    }
+    written.map_err(TrainError::io("write", path))
+}
+
+fn write_and_sync(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Directories can be opened and synced on Unix; elsewhere renaming is all there is.
+fn sync_directory(directory: &Path) -> std::io::Result<()> {
+    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replaces_and_leaves_no_scratch() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        write_atomically(&path, b"old").unwrap();
+        write_atomically(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failed_write_names_the_file_and_keeps_the_old_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("missing").join("file");
+        let error = write_atomically(&missing, b"x").unwrap_err().to_string();
+        assert!(error.starts_with("cannot write") && error.contains("missing"), "{error}");
+    }
+}

@@ -1,0 +1,161 @@
+//! The full-batch training loop, one epoch at a time.
+
+use std::sync::Arc;
+
+use abyssal_graph::Dataset;
+use abyssal_nn::models::{Model, TaskShape};
+use abyssal_nn::{GraphInput, Mode, NnError, Parameters, Pass};
+use abyssal_tensor::ops::Targets;
+use abyssal_tensor::optimizer::{Adam, StepSchedule};
+use abyssal_tensor::tape::{Pool, Tape};
+
+use crate::metrics::accuracy;
+use crate::{Best, Config, EpochMetrics, TrainError};
+
+/// All that changes while a run goes on. Together with the configuration it determines everything that follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainerState {
+    /// Epochs that are complete.
+    pub epoch: usize,
+    /// The weights.
+    pub parameters: Parameters<f32>,
+    /// The optimiser with its moments.
+    pub optimizer: Adam<f32>,
+    /// The best epochs so far.
+    pub best: Best,
+    /// The weights of the best epoch under the run's selection.
+    pub best_parameters: Parameters<f32>,
+}
+
+/// A model in training.
+pub struct Trainer {
+    config: Config,
+    schedule: StepSchedule,
+    model: Box<dyn Model<f32>>,
+    input: GraphInput<f32>,
+    train: Arc<Targets>,
+    validation: Arc<Targets>,
+    test: Arc<Targets>,
+    pool: Pool<f32>,
+    state: TrainerState,
+}
+
+impl Trainer {
+    /// A fresh start.
+    ///
+    /// # Errors
+    /// If a setting is out of range.
+    pub fn new(config: &Config, dataset: &Dataset) -> Result<Self, TrainError> {
+        config.validate()?;
+        let task = TaskShape { features: dataset.features().columns(), classes: dataset.classes() };
+        let model = config.model.build(task);
+        let specs = model.specs();
+        let parameters = Parameters::initialize(&specs, config.seed);
+        let state = TrainerState {
+            epoch: 0,
+            best_parameters: parameters.deep_clone(),
+            parameters,
+            optimizer: Adam::new(config.train.adam(), specs.iter().map(|spec| spec.shape)),
+            best: Best::default(),
+        };
+        let split = dataset.split();
+        Ok(Self {
+            config: config.clone(),
+            schedule: config.train.schedule(),
+            model,
+            input: GraphInput::new(dataset.graph(), dataset.features()),
+            train: targets(dataset, split.train()),
+            validation: targets(dataset, split.validation()),
+            test: targets(dataset, split.test()),
+            pool: Pool::new(),
+            state,
+        })
+    }
+
+    /// Where the run stands.
+    pub fn state(&self) -> &TrainerState {
+        &self.state
+    }
+
+    /// Goes on from a stored state.
+    pub fn restore(&mut self, state: TrainerState) {
+        self.state = state;
+    }
+
+    /// Whether all epochs are done, or none of the last `patience` was better.
+    pub fn is_finished(&self) -> bool {
+        let train = &self.config.train;
+        let waiting = match self.state.best.under(train.selection) {
+            Some(best) => self.state.epoch - best.epoch,
+            None => 0,
+        };
+        self.state.epoch >= train.epochs || (train.patience > 0 && waiting >= train.patience)
+    }
+
+    /// One epoch: a step on the training nodes, then an evaluation.
+    ///
+    /// # Errors
+    /// If numbers leave the finite range.
+    pub fn run_epoch(&mut self) -> Result<EpochMetrics, TrainError> {
+        let epoch = self.state.epoch;
+        let learning_rate = self.schedule.rate(epoch);
+        let diverged = |reason: String| TrainError::Diverged { epoch: epoch + 1, reason };
+        let loss = self.step(learning_rate).map_err(|error| diverged(error.to_string()))?;
+        if !loss.is_finite() {
+            return Err(diverged(format!("the loss is {loss}")));
+        }
+        let metrics = self.evaluate(learning_rate, loss).map_err(|error| diverged(error.to_string()))?;
+        if !metrics.validation_loss.is_finite() {
+            return Err(diverged(format!("the validation loss is {}", metrics.validation_loss)));
+        }
+        self.state.epoch += 1;
+        if self.state.best.update(&metrics, self.config.train.selection) {
+            self.state.best_parameters.copy_from(&self.state.parameters);
+        }
+        Ok(metrics)
+    }
+
+    /// A training step; gives the loss before it.
+    fn step(&mut self, learning_rate: f64) -> Result<f64, NnError> {
+        let tape = Tape::recording(&self.pool);
+        let mode = Mode::Training { seed: self.config.seed, epoch: self.state.epoch as u32 };
+        let pass = Pass::new(&tape, &self.state.parameters, mode);
+        let scores = self.model.forward(&pass, &self.input)?;
+        let loss = tape.cross_entropy(&scores, &self.train);
+        let value = f64::from(loss.get(0, 0));
+        let variables = pass.parameters;
+        let mut gradients = tape.backward(&loss);
+        self.state.optimizer.begin_step();
+        for (index, variable) in variables.into_iter().enumerate() {
+            let gradient = gradients.take(&variable);
+            // Dropped first, so that the weight has one holder and is changed in place.
+            drop(variable);
+            if let Some(gradient) = gradient {
+                let weight = self.state.parameters.value_mut(index);
+                self.state.optimizer.update(index, learning_rate, weight, &gradient);
+            }
+        }
+        Ok(value)
+    }
+
+    fn evaluate(&self, learning_rate: f64, loss: f64) -> Result<EpochMetrics, NnError> {
+        let tape = Tape::inference(&self.pool);
+        let pass = Pass::new(&tape, &self.state.parameters, Mode::Evaluation);
+        let scores = self.model.forward(&pass, &self.input)?;
+        Ok(EpochMetrics {
+            epoch: self.state.epoch + 1,
+            learning_rate,
+            loss,
+            validation_loss: f64::from(tape.cross_entropy(&scores, &self.validation).get(0, 0)),
+            train_accuracy: accuracy(&scores, &self.train),
+            validation_accuracy: accuracy(&scores, &self.validation),
+            test_accuracy: accuracy(&scores, &self.test),
+        })
+    }
+}
+
+/// The nodes of a set with their classes.
+fn targets(dataset: &Dataset, nodes: &[u32]) -> Arc<Targets> {
+    let class = |&node: &u32| dataset.labels()[node as usize].expect("a checked dataset labels its split");
+    Arc::new(Targets { rows: nodes.to_vec(), classes: nodes.iter().map(class).collect() })
+}
