@@ -1,1 +1,30 @@
-fn main() {}
+//! `abyssal`, the command line.
+
+mod arguments;
+mod progress;
+mod report;
+mod train;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+
+/// The exit code of a program that was interrupted, as shells use it.
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    let Arguments { command } = Arguments::parse();
+    let outcome = match command {
+        Command::Train(arguments) => train::run(&arguments),
+    };
+    match outcome {
+        Ok(train::Ending::Finished) => ExitCode::SUCCESS,
+        Ok(train::Ending::Interrupted) => ExitCode::from(INTERRUPTED),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

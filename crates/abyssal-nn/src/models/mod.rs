@@ -97,6 +97,21 @@ macro_rules! registry {
                 }
             }
 
+            /// The same model with as many layers, as wide, as another one: what a comparison wants.
+            pub fn sized_like(mut self, other: &Self) -> Self {
+                let (layers, hidden) = other.size();
+                match &mut self {
+                    $(Self::$variant(config) => (config.layers, config.hidden) = (layers, hidden),)*
+                }
+                self
+            }
+
+            fn size(&self) -> (usize, usize) {
+                match self {
+                    $(Self::$variant(config) => (config.layers, config.hidden),)*
+                }
+            }
+
             /// Other names of its settings, as `(alias, name)`.
             pub fn aliases(&self) -> &'static [(&'static str, &'static str)] {
                 match self {

@@ -1,0 +1,137 @@
+//! What a finished session says: a table for people, or one JSON object.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use abyssal_train::{RunResult, Selection, mean, sample_deviation};
+use serde::Serialize;
+
+/// One run in the JSON report.
+#[derive(Debug, Serialize)]
+struct RunReport {
+    seed: u64,
+    validation_accuracy: f64,
+    test_accuracy: f64,
+    epoch: usize,
+    seconds: f64,
+    run_dir: PathBuf,
+}
+
+/// The runs of one model.
+#[derive(Debug, Serialize)]
+struct ModelReport {
+    model: String,
+    layers: usize,
+    selection: Selection,
+    runs: Vec<RunReport>,
+    /// Mean test accuracy.
+    mean: f64,
+    /// Its unbiased standard deviation over the runs.
+    std: f64,
+}
+
+/// The whole session: the first model, and those it was compared with.
+#[derive(Debug, Serialize)]
+pub struct SessionReport {
+    #[serde(flatten)]
+    first: ModelReport,
+    dataset: String,
+    dataset_fingerprint: String,
+    split: String,
+    split_fingerprint: String,
+    majority_accuracy: f64,
+    compared: Vec<ModelReport>,
+}
+
+impl SessionReport {
+    /// Gathers results, in the order of their runs; runs of one model stand together.
+    pub fn new(results: &[(PathBuf, RunResult)]) -> Option<Self> {
+        let (_, any) = results.first()?;
+        let mut reports: Vec<ModelReport> = Vec::new();
+        for (run_dir, result) in results {
+            let run = RunReport {
+                seed: result.seed,
+                validation_accuracy: result.selected.validation_accuracy,
+                test_accuracy: result.selected.test_accuracy,
+                epoch: result.selected.epoch,
+                seconds: result.seconds,
+                run_dir: run_dir.clone(),
+            };
+            match reports.iter_mut().find(|report| report.model == result.model) {
+                Some(report) => report.runs.push(run),
+                None => reports.push(ModelReport {
+                    model: result.model.clone(),
+                    layers: result.layers,
+                    selection: result.selection,
+                    runs: vec![run],
+                    mean: 0.0,
+                    std: 0.0,
+                }),
+            }
+        }
+        for report in &mut reports {
+            let accuracies: Vec<f64> = report.runs.iter().map(|run| run.test_accuracy).collect();
+            report.mean = mean(&accuracies);
+            report.std = sample_deviation(&accuracies);
+        }
+        let first = reports.remove(0);
+        Some(Self {
+            first,
+            dataset: any.dataset.name.clone(),
+            dataset_fingerprint: any.dataset.fingerprint.clone(),
+            split: any.split.name.clone(),
+            split_fingerprint: any.split.fingerprint.clone(),
+            majority_accuracy: any.majority_accuracy,
+            compared: reports,
+        })
+    }
+
+    /// Writes one JSON object.
+    pub fn write_json(&self, output: &mut impl Write) -> std::io::Result<()> {
+        serde_json::to_writer_pretty(&mut *output, self)?;
+        writeln!(output)
+    }
+
+    /// Writes a table.
+    pub fn write_table(&self, path: &Path, output: &mut impl Write) -> std::io::Result<()> {
+        let models = || std::iter::once(&self.first).chain(&self.compared);
+        let width = models().map(|report| report.model.len()).max().unwrap_or(0).max(16);
+        writeln!(output, "{:width$}  layers  test accuracy   validation   epoch  seconds", "model")?;
+        for report in models() {
+            let validations: Vec<f64> = report.runs.iter().map(|run| run.validation_accuracy).collect();
+            let seconds: f64 = report.runs.iter().map(|run| run.seconds).sum();
+            let epoch = match report.runs.as_slice() {
+                [run] => run.epoch.to_string(),
+                _ => "–".to_string(),
+            };
+            writeln!(
+                output,
+                "{:width$}  {:>6}  {:>13}  {:>11}  {epoch:>6}  {seconds:>7.1}",
+                report.model,
+                report.layers,
+                percent(report.mean, (report.runs.len() > 1).then_some(report.std)),
+                percent(mean(&validations), None),
+            )?;
+        }
+        let majority = percent(self.majority_accuracy, None);
+        writeln!(output, "{:width$}  {:>6}  {majority:>13}", "(majority class)", "")?;
+        if self.first.runs.len() > 1 {
+            writeln!(output, "\nmean ± standard deviation of {} seeds", self.first.runs.len())?;
+        }
+        if self.first.selection == Selection::Paper {
+            writeln!(
+                output,
+                "\nselection = \"paper\": ties went to the larger test accuracy. For comparison with the released \
+                 code only."
+            )?;
+        }
+        writeln!(output, "\nkept in {}", path.display())
+    }
+}
+
+fn percent(share: f64, deviation: Option<f64>) -> String {
+    match deviation {
+        Some(deviation) => format!("{:.1} ± {:.1} %", 100.0 * share, 100.0 * deviation),
+        None => format!("{:.1} %", 100.0 * share),
+    }
+}
