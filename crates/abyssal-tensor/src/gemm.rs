@@ -3,9 +3,7 @@
 //! Shapes throughout: tall matrices are n×d with n in the thousands or millions, weights are d×e with both in the
 //! tens or hundreds. faer computes each block on one thread.
 
-use faer::linalg::matmul::matmul;
-use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{Accum, MatMut, MatRef};
 
 use crate::parallel::{for_each_block, partial_count, sum_over_rows};
 use crate::{Matrix, Scalar};
@@ -13,7 +11,7 @@ use crate::{Matrix, Scalar};
 /// `A · B` in a new matrix, on the calling thread. For small matrices.
 pub fn product<T: Scalar>(left: &Matrix<T>, right: &Matrix<T>) -> Matrix<T> {
     let mut output = Matrix::zeros(left.rows(), right.columns());
-    matmul(output.as_faer_mut(), Accum::Replace, left.as_faer(), right.as_faer(), T::ONE, Par::Seq);
+    T::multiply(output.as_faer_mut(), Accum::Replace, left.as_faer(), right.as_faer(), T::ONE);
     output
 }
 
@@ -34,7 +32,7 @@ fn multiply_view_into<T: Scalar>(tall: &Matrix<T>, weight: MatRef<'_, T>, output
     for_each_block(output.as_mut_slice(), columns, tall.columns() * columns, |first, block| {
         let rows = rows_of(tall, first, block.len() / columns);
         let block = MatMut::from_row_major_slice_mut(block, rows.nrows(), columns);
-        matmul(block, Accum::Replace, rows, weight, T::ONE, Par::Seq);
+        T::multiply(block, Accum::Replace, rows, weight, T::ONE);
     });
 }
 
@@ -56,7 +54,7 @@ pub fn transposed_product_into<T: Scalar>(
     sum_over_rows(left.rows(), rows * columns, output.as_mut_slice(), scratch, |range, partial| {
         let partial = MatMut::from_row_major_slice_mut(partial, rows, columns);
         let left = rows_of(left, range.start, range.len()).transpose();
-        matmul(partial, Accum::Replace, left, rows_of(right, range.start, range.len()), T::ONE, Par::Seq);
+        T::multiply(partial, Accum::Replace, left, rows_of(right, range.start, range.len()), T::ONE);
     });
 }
 
@@ -67,17 +65,7 @@ pub fn gram_into<T: Scalar>(tall: &Matrix<T>, output: &mut Matrix<T>, scratch: &
     let work = dimension * dimension / 2;
     sum_over_rows(tall.rows(), work, output.as_mut_slice(), scratch, |range, partial| {
         let rows = rows_of(tall, range.start, range.len());
-        triangular::matmul(
-            MatMut::from_row_major_slice_mut(partial, dimension, dimension),
-            BlockStructure::TriangularLower,
-            Accum::Replace,
-            rows.transpose(),
-            BlockStructure::Rectangular,
-            rows,
-            BlockStructure::Rectangular,
-            T::ONE,
-            Par::Seq,
-        );
+        T::gram_lower(MatMut::from_row_major_slice_mut(partial, dimension, dimension), rows);
     });
     for row in 0..dimension {
         for column in row + 1..dimension {

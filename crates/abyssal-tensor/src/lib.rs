@@ -14,6 +14,7 @@ pub mod testing;
 mod elementwise;
 mod error;
 mod initialization;
+mod kernels;
 mod matrix;
 mod scalar;
 mod sparse;

@@ -5,8 +5,10 @@ use std::iter::Sum;
 
 use faer::traits::RealField;
 
+use crate::kernels::DenseKernels;
+
 /// A floating-point number the engine computes with: `f32` for training, `f64` for checking gradients.
-pub trait Scalar: RealField + Copy + Default + Debug + Display + Send + Sync + Sum + 'static {
+pub trait Scalar: RealField + DenseKernels + Copy + Default + Debug + Display + Send + Sync + Sum {
     /// The distance from 1 to the next larger number.
     const EPSILON: Self;
     /// The additive identity.

@@ -22,11 +22,8 @@
 //!
 //! and the divided difference `K_ij` has a finite limit for equal eigenvalues.
 
-use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, Par, Spec};
+use faer::{Accum, MatMut};
 
 use crate::{Matrix, Scalar, TensorError};
 
@@ -70,10 +67,8 @@ pub struct SpectralWorkspace<T> {
 impl<T: Scalar> SpectralWorkspace<T> {
     /// Memory for d×d matrices.
     pub fn new(dimension: usize) -> Self {
-        let vectors = ComputeEigenvectors::Yes;
-        let request = self_adjoint_evd_scratch::<T>(dimension, vectors, Par::Seq, Spec::default());
         Self {
-            stack: MemBuffer::new(request),
+            stack: MemBuffer::new(T::eigen_scratch(dimension)),
             first: Matrix::zeros(dimension, dimension),
             second: Matrix::zeros(dimension, dimension),
         }
@@ -91,15 +86,9 @@ impl<T: Scalar> SpectralWorkspace<T> {
         }
         let vectors =
             MatMut::from_column_major_slice_mut(spectrum.vectors.as_mut_slice(), dimension, dimension);
-        self_adjoint_evd(
-            gram.as_faer(),
-            DiagMut::from_slice_mut(&mut spectrum.values),
-            Some(vectors),
-            Par::Seq,
-            MemStack::new(&mut self.stack),
-            Spec::default(),
-        )
-        .map_err(|_| TensorError::NoConvergence { dimension })
+        let stack = MemStack::new(&mut self.stack);
+        let converged = T::eigen(gram.as_faer(), &mut spectrum.values, vectors, stack);
+        if converged { Ok(()) } else { Err(TensorError::NoConvergence { dimension }) }
     }
 
     /// Writes `M = a · U f(Λ) Uᵀ + (1 - a) · I`.
@@ -121,7 +110,7 @@ impl<T: Scalar> SpectralWorkspace<T> {
             }
         }
         let kept = self.first.as_faer().subrows(first, dimension - first);
-        matmul(matrix.as_faer_mut(), Accum::Replace, kept.transpose(), kept, T::ONE, Par::Seq);
+        T::multiply(matrix.as_faer_mut(), Accum::Replace, kept.transpose(), kept, T::ONE);
         let rest = T::from_f64(1.0 - whitening.strength);
         for row in 0..dimension {
             // The product of a matrix with its own transpose is symmetric only up to rounding.
@@ -138,15 +127,8 @@ impl<T: Scalar> SpectralWorkspace<T> {
         let transposed = spectrum.vectors.as_faer();
         let strength = T::from_f64(whitening.strength);
         let (first, second) = (&mut self.first, &mut self.second);
-        matmul(first.as_faer_mut(), Accum::Replace, transposed, gradient.as_faer(), T::ONE, Par::Seq);
-        matmul(
-            second.as_faer_mut(),
-            Accum::Replace,
-            first.as_faer(),
-            transposed.transpose(),
-            T::ONE,
-            Par::Seq,
-        );
+        T::multiply(first.as_faer_mut(), Accum::Replace, transposed, gradient.as_faer(), T::ONE);
+        T::multiply(second.as_faer_mut(), Accum::Replace, first.as_faer(), transposed.transpose(), T::ONE);
         let kept_from = first_kept(whitening, &spectrum.values);
         let functions: Vec<f64> = spectrum.values.iter().map(|&value| function(whitening, value)).collect();
         for row in 0..dimension {
@@ -166,15 +148,8 @@ impl<T: Scalar> SpectralWorkspace<T> {
                 second.set(column, row, value);
             }
         }
-        matmul(
-            first.as_faer_mut(),
-            Accum::Replace,
-            transposed.transpose(),
-            second.as_faer(),
-            T::ONE,
-            Par::Seq,
-        );
-        matmul(gradient.as_faer_mut(), Accum::Replace, first.as_faer(), transposed, strength, Par::Seq);
+        T::multiply(first.as_faer_mut(), Accum::Replace, transposed.transpose(), second.as_faer(), T::ONE);
+        T::multiply(gradient.as_faer_mut(), Accum::Replace, first.as_faer(), transposed, strength);
     }
 }
 

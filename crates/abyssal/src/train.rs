@@ -80,6 +80,10 @@ fn resume(path: &Path, arguments: &TrainArguments) -> Result<Session, TrainError
     let session = Session::open(path)?;
     let settings = arguments.settings();
     for PlannedRun { directory, config } in &session.runs {
+        if let Some(difference) = other_name(config, &settings) {
+            let path = directory.path().to_path_buf();
+            return Err(TrainError::OtherConfiguration { path, difference });
+        }
         let wanted = match &arguments.config {
             Some(file) => Config::resolve(Some(file), &settings)?,
             None if settings.is_empty() => continue,
@@ -91,6 +95,15 @@ fn resume(path: &Path, arguments: &TrainArguments) -> Result<Session, TrainError
         }
     }
     Ok(session)
+}
+
+/// Whether settings ask for another model or dataset; their other settings would not even have the same names.
+fn other_name(config: &Config, settings: &[(String, toml::Value)]) -> Option<String> {
+    let names = [("model.name", config.model.name()), ("data.name", config.data.name())];
+    names.into_iter().find_map(|(key, name)| {
+        let (_, wanted) = settings.iter().rev().find(|(given, _)| given == key)?;
+        (wanted.as_str() != Some(name)).then(|| format!("{key} is \"{name}\" there and {wanted} here"))
+    })
 }
 
 /// Trains every run that is not finished; `None` if it was interrupted.

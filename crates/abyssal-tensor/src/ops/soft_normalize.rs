@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, Par};
+use faer::{Accum, MatMut};
 
 use super::activate::{Mask, finish};
 use super::{Activation, Dropout};
@@ -71,7 +70,7 @@ impl<T: Scalar> Tape<T> {
         for_each_block(output.as_mut_slice(), columns, columns * columns, |first, block| {
             let source = rows_of(input, first, block.len() / columns);
             let target = MatMut::from_row_major_slice_mut(block, source.nrows(), columns);
-            matmul(target, Accum::Replace, source, matrix.as_faer(), T::ONE, Par::Seq);
+            T::multiply(target, Accum::Replace, source, matrix.as_faer(), T::ONE);
             simd(|| finish(activation, dropout, first * columns, block));
         });
         let output = Arc::new(output);
@@ -114,11 +113,11 @@ impl<T: Scalar> Backward<T> for SoftNormalize<T> {
             let count = block.len() / columns;
             let mut target = MatMut::from_row_major_slice_mut(block, count, columns);
             let outer = rows_of(&gradient, first, count);
-            matmul(target.as_mut(), Accum::Replace, outer, matrix.as_faer(), T::ONE, Par::Seq);
+            T::multiply(target.as_mut(), Accum::Replace, outer, matrix.as_faer(), T::ONE);
             if let Some(gram_gradient) = &gram_gradient {
                 let two = T::from_f64(2.0);
                 let source = rows_of(&input, first, count);
-                matmul(target, Accum::Add, source, gram_gradient.as_faer(), two, Par::Seq);
+                T::multiply(target, Accum::Add, source, gram_gradient.as_faer(), two);
             }
         });
         gradients.add(slot, input_gradient);
