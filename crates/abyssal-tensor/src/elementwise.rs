@@ -1,43 +1,34 @@
 //! Loops over all values of a matrix, and sums over its columns.
 
-use crate::parallel::{for_each_block, partial_count, simd, sum_over_rows};
+use crate::parallel::{for_each_block, partial_count, sum_over_rows};
 use crate::tape::Pool;
+use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar};
 
 /// `target += scale · source`.
 pub(crate) fn add_scaled<T: Scalar>(target: &mut Matrix<T>, scale: T, source: &Matrix<T>) {
-    update(target, source, move |target, source| *target += scale * source);
+    assert_eq!(target.shape(), source.shape());
+    let columns = target.columns();
+    for_each_block(target.as_mut_slice(), columns, columns, |first, block| {
+        let start = first * columns;
+        add_scaled_values(block, scale, &source.as_slice()[start..start + block.len()]);
+    });
 }
 
 /// `target = scale · source`.
 pub(crate) fn scaled_copy<T: Scalar>(target: &mut Matrix<T>, scale: T, source: &Matrix<T>) {
-    update(target, source, move |target, source| *target = scale * source);
+    assert_eq!(target.shape(), source.shape());
+    let columns = target.columns();
+    for_each_block(target.as_mut_slice(), columns, columns, |first, block| {
+        let start = first * columns;
+        scaled_copy_values(block, scale, &source.as_slice()[start..start + block.len()]);
+    });
 }
 
 /// `target *= scale`.
 pub(crate) fn scale<T: Scalar>(target: &mut Matrix<T>, scale: T) {
     let columns = target.columns();
-    for_each_block(target.as_mut_slice(), columns, columns, |_, block| {
-        simd(|| block.iter_mut().for_each(|value| *value *= scale));
-    });
-}
-
-/// Applies `operation(&mut target, source)` to every pair of values.
-pub(crate) fn update<T: Scalar>(
-    target: &mut Matrix<T>,
-    source: &Matrix<T>,
-    operation: impl Fn(&mut T, T) + Sync + Send,
-) {
-    assert_eq!(target.shape(), source.shape());
-    let columns = target.columns();
-    for_each_block(target.as_mut_slice(), columns, columns, |first, block| {
-        let source = &source.as_slice()[first * columns..first * columns + block.len()];
-        simd(|| {
-            for (target, &source) in block.iter_mut().zip(source) {
-                operation(target, source);
-            }
-        });
-    });
+    for_each_block(target.as_mut_slice(), columns, columns, |_, block| scale_values(block, scale));
 }
 
 /// Writes the sum of every column into `sums` (one row).
@@ -46,28 +37,58 @@ pub(crate) fn column_sums<T: Scalar>(matrix: &Matrix<T>, sums: &mut Matrix<T>, p
     assert_eq!(sums.shape(), (1, columns));
     let mut partials = pool.take(partial_count(matrix.rows()), columns);
     sum_over_rows(matrix.rows(), columns, sums.as_mut_slice(), partials.as_mut_slice(), |range, partial| {
-        let rows = &matrix.as_slice()[range.start * columns..range.end * columns];
-        simd(|| {
-            for row in rows.chunks_exact(columns.max(1)) {
-                for (sum, &value) in partial.iter_mut().zip(row) {
-                    *sum += value;
-                }
-            }
-        });
+        add_rows(partial, &matrix.as_slice()[range.start * columns..range.end * columns]);
     });
 }
 
 /// `matrix = scale · (matrix - 1·shift)` with `shift` one row.
 pub(crate) fn shift_and_scale<T: Scalar>(matrix: &mut Matrix<T>, shift: &Matrix<T>, scale: T) {
     let columns = matrix.columns();
-    let shift = shift.as_slice();
     for_each_block(matrix.as_mut_slice(), columns, columns, |_, block| {
-        simd(|| {
-            for row in block.chunks_exact_mut(columns.max(1)) {
-                for (value, &shift) in row.iter_mut().zip(shift) {
-                    *value = scale * (*value - shift);
-                }
-            }
-        });
+        shift_and_scale_rows(block, shift.as_slice(), scale);
     });
+}
+
+vectorized! {
+    fn add_scaled_values<'a, T>(target: &'a mut [T], scale: T, source: &'a [T]) {
+        for (target, &source) in target.iter_mut().zip(source) {
+            *target += scale * source;
+        }
+    }
+}
+
+vectorized! {
+    fn scaled_copy_values<'a, T>(target: &'a mut [T], scale: T, source: &'a [T]) {
+        for (target, &source) in target.iter_mut().zip(source) {
+            *target = scale * source;
+        }
+    }
+}
+
+vectorized! {
+    fn scale_values<'a, T>(target: &'a mut [T], scale: T) {
+        for target in target {
+            *target *= scale;
+        }
+    }
+}
+
+vectorized! {
+    fn add_rows<'a, T>(sums: &'a mut [T], rows: &'a [T]) {
+        for row in rows.chunks_exact(sums.len().max(1)) {
+            for (sum, &value) in sums.iter_mut().zip(row) {
+                *sum += value;
+            }
+        }
+    }
+}
+
+vectorized! {
+    fn shift_and_scale_rows<'a, T>(rows: &'a mut [T], shift: &'a [T], scale: T) {
+        for row in rows.chunks_exact_mut(shift.len().max(1)) {
+            for (value, &shift) in row.iter_mut().zip(shift) {
+                *value = scale * (*value - shift);
+            }
+        }
+    }
 }

@@ -18,6 +18,7 @@ mod kernels;
 mod matrix;
 mod scalar;
 mod sparse;
+mod vectorized;
 
 pub use error::TensorError;
 pub use initialization::Initialization;

@@ -8,6 +8,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::Scalar;
+use crate::vectorized::vectorized;
 
 /// Rows of a block hold about this many values: small enough for a core's own cache.
 const BLOCK_VALUES: usize = 8192;
@@ -15,12 +16,6 @@ const BLOCK_VALUES: usize = 8192;
 const PARTIAL_SUMS: usize = 64;
 /// Less work than this (in touched values or multiply-adds) is not worth waking another thread.
 const SERIAL_WORK: usize = 1 << 15;
-
-/// Runs code compiled for the best instruction set this processor has (AVX-512, AVX2, NEON or the baseline).
-#[inline(always)]
-pub fn simd<R>(operation: impl FnOnce() -> R) -> R {
-    pulp::Arch::new().dispatch(operation)
-}
 
 /// Runs `operation` with a fixed number of threads; 0 means one for each core.
 ///
@@ -117,16 +112,16 @@ pub fn sum_over_rows<T: Scalar>(
     add_partials(total, partials);
 }
 
-/// `total = Σ partials`, one after the other.
-fn add_partials<T: Scalar>(total: &mut [T], partials: &[T]) {
-    total.fill(T::ZERO);
-    simd(|| {
+vectorized! {
+    /// `total = Σ partials`, one after the other.
+    fn add_partials<'a, T>(total: &'a mut [T], partials: &'a [T]) {
+        total.fill(T::ZERO);
         for partial in partials.chunks(total.len().max(1)) {
             for (sum, &value) in total.iter_mut().zip(partial) {
                 *sum += value;
             }
         }
-    });
+    }
 }
 
 fn is_small(rows: usize, work_per_row: usize) -> bool {

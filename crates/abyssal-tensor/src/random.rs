@@ -5,7 +5,7 @@
 //!
 //! Salmon, Moraes, Dror, Shaw: *Parallel random numbers: as easy as 1, 2, 3* (SC 2011).
 
-use crate::parallel::simd;
+use crate::vectorized::vectorized;
 
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
@@ -45,19 +45,23 @@ impl Stream {
 
     /// The 32-bit words at positions `start, start + 1, …`.
     pub fn fill(&self, start: u64, words: &mut [u32]) {
-        simd(|| {
-            let mut position = start;
-            let mut rest = words;
-            while !rest.is_empty() {
-                let offset = (position % BATCH as u64) as usize;
-                let batch = self.batch(position / BATCH as u64);
-                let count = rest.len().min(BATCH - offset);
-                let (now, later) = rest.split_at_mut(count);
-                now.copy_from_slice(&batch[offset..offset + count]);
-                position += count as u64;
-                rest = later;
-            }
-        });
+        fill(self, start, words);
+    }
+
+    /// The body of [`Stream::fill`], for loops that are vectorised already.
+    #[inline(always)]
+    pub(crate) fn fill_inline(&self, start: u64, words: &mut [u32]) {
+        let mut position = start;
+        let mut rest = words;
+        while !rest.is_empty() {
+            let offset = (position % BATCH as u64) as usize;
+            let batch = self.batch(position / BATCH as u64);
+            let count = rest.len().min(BATCH - offset);
+            let (now, later) = rest.split_at_mut(count);
+            now.copy_from_slice(&batch[offset..offset + count]);
+            position += count as u64;
+            rest = later;
+        }
     }
 
     /// The word at one position.
@@ -112,6 +116,12 @@ impl Stream {
             }
         }
         words
+    }
+}
+
+vectorized! {
+    fn fill<'a>(stream: &'a Stream, start: u64, words: &'a mut [u32]) {
+        stream.fill_inline(start, words);
     }
 }
 

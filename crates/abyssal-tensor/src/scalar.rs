@@ -40,18 +40,22 @@ macro_rules! scalar {
             const ONE: Self = 1.0;
             const NAME: &'static str = stringify!($type);
 
+            #[inline(always)]
             fn from_f64(value: f64) -> Self {
                 value as $type
             }
+            #[inline(always)]
             fn to_f64(self) -> f64 {
                 f64::from(self)
             }
+            #[inline(always)]
             fn exp(self) -> Self {
                 $type::exp(self)
             }
             fn ln(self) -> Self {
                 $type::ln(self)
             }
+            #[inline(always)]
             fn sqrt(self) -> Self {
                 $type::sqrt(self)
             }

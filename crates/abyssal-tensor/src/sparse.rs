@@ -1,6 +1,7 @@
 //! Compressed-sparse-row matrices and their products with dense ones.
 
-use crate::parallel::{for_each_block, simd};
+use crate::parallel::for_each_block;
+use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar, TensorError};
 
 /// A sparse matrix in compressed-sparse-row form, columns ascending within each row.
@@ -213,13 +214,25 @@ impl<T: Scalar> Csr<T> {
         let width = dense.columns();
         let work = width * (1 + self.stored() / self.rows.max(1));
         for_each_block(output.as_mut_slice(), width, work, |first, block| {
-            simd(|| {
-                for (index, row) in block.chunks_exact_mut(width).enumerate() {
-                    let range = self.offsets[first + index]..self.offsets[first + index + 1];
-                    multiply_row(&self.indices[range.clone()], &values[range], dense.as_slice(), row);
-                }
-            });
+            multiply_rows(&self.offsets[first..], &self.indices, values, dense.as_slice(), width, block);
         });
+    }
+}
+
+vectorized! {
+    /// The rows of a sparse product from the first of `offsets` on, as many as `output` has room for.
+    fn multiply_rows<'a, T>(
+        offsets: &'a [usize],
+        indices: &'a [u32],
+        values: &'a [T],
+        dense: &'a [T],
+        width: usize,
+        output: &'a mut [T],
+    ) {
+        for (row, bounds) in output.chunks_exact_mut(width.max(1)).zip(offsets.windows(2)) {
+            let range = bounds[0]..bounds[1];
+            multiply_row(&indices[range.clone()], &values[range], dense, row);
+        }
     }
 }
 

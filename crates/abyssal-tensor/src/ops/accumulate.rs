@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::Scalar;
 use crate::elementwise::scale;
-use crate::parallel::{for_each_block, simd};
+use crate::parallel::for_each_block;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
+use crate::vectorized::vectorized;
 
 impl<T: Scalar> Tape<T> {
     /// `S' = p·S + c·H`. All shapes n×d.
@@ -16,17 +17,20 @@ impl<T: Scalar> Tape<T> {
         let mut output = self.pool().take(input.rows(), columns);
         for_each_block(output.as_mut_slice(), columns, 2 * columns, |first, block| {
             let range = first * columns..first * columns + block.len();
-            let (state, input) = (&state.as_slice()[range.clone()], &input.as_slice()[range]);
-            simd(|| {
-                for ((output, &state), &input) in block.iter_mut().zip(state).zip(input) {
-                    *output = keep * state + share * input;
-                }
-            });
+            weighted_sum(block, keep, &state.as_slice()[range.clone()], share, &input.as_slice()[range]);
         });
         self.record(Arc::new(output), &[state.slot, input.slot], || Accumulate {
             state: (keep, state.slot),
             input: (share, input.slot),
         })
+    }
+}
+
+vectorized! {
+    fn weighted_sum<'a, T>(output: &'a mut [T], keep: T, state: &'a [T], share: T, input: &'a [T]) {
+        for ((output, &state), &input) in output.iter_mut().zip(state).zip(input) {
+            *output = keep * state + share * input;
+        }
     }
 }
 

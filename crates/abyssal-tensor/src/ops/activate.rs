@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::Dropout;
 use crate::Scalar;
 use crate::elementwise::column_sums;
-use crate::parallel::{for_each_block, simd};
+use crate::parallel::for_each_block;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
+use crate::vectorized::vectorized;
 
 /// The function applied to every value of a layer's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,18 +35,11 @@ impl<T: Scalar> Tape<T> {
         let mut output = self.pool().take(input.rows(), columns);
         for_each_block(output.as_mut_slice(), columns, 2 * columns, |first, block| {
             let start = first * columns;
-            let source = &input.as_slice()[start..start + block.len()];
-            simd(|| {
-                block.copy_from_slice(source);
-                if let Some(bias) = bias {
-                    for row in block.chunks_exact_mut(columns.max(1)) {
-                        for (value, &bias) in row.iter_mut().zip(bias.as_slice()) {
-                            *value += bias;
-                        }
-                    }
-                }
-                finish(activation, dropout, start, block);
-            });
+            block.copy_from_slice(&input.as_slice()[start..start + block.len()]);
+            if let Some(bias) = bias {
+                add_bias(block, bias.as_slice());
+            }
+            finish(activation, dropout, start, block);
         });
         let output = Arc::new(output);
         let bias = bias.and_then(|bias| bias.slot);
@@ -57,22 +51,33 @@ impl<T: Scalar> Tape<T> {
     }
 }
 
-/// Applies activation, then dropout, to values that stand at positions `start, start + 1, …`.
-#[inline(always)]
-pub(super) fn finish<T: Scalar>(
-    activation: Activation,
-    dropout: Option<Dropout>,
-    start: usize,
-    values: &mut [T],
-) {
-    if activation == Activation::Relu {
-        for value in &mut *values {
-            // Not `max`: a NaN must stay one, so that it is noticed.
-            *value = if *value < T::ZERO { T::ZERO } else { *value };
+vectorized! {
+    fn add_bias<'a, T>(rows: &'a mut [T], bias: &'a [T]) {
+        for row in rows.chunks_exact_mut(bias.len().max(1)) {
+            for (value, &bias) in row.iter_mut().zip(bias) {
+                *value += bias;
+            }
         }
     }
-    if let Some(dropout) = dropout {
-        dropout.apply(start, values);
+}
+
+vectorized! {
+    /// Applies activation, then dropout, to values that stand at positions `start, start + 1, …`.
+    pub(super) fn finish<'a, T>(
+        activation: Activation,
+        dropout: Option<Dropout>,
+        start: usize,
+        values: &'a mut [T],
+    ) {
+        if activation == Activation::Relu {
+            for value in &mut *values {
+                // Not `max`: a NaN must stay one, so that it is noticed.
+                *value = if *value < T::ZERO { T::ZERO } else { *value };
+            }
+        }
+        if let Some(dropout) = dropout {
+            dropout.apply(start, values);
+        }
     }
 }
 
@@ -104,21 +109,24 @@ impl<T: Scalar> Mask<T> {
         }
         let columns = gradient.columns();
         for_each_block(gradient.as_mut_slice(), columns, columns, |first, block| {
-            simd(|| self.apply_to(first * columns, block));
+            let start = first * columns;
+            match self {
+                Mask::Open => {}
+                Mask::Positive(output, scale) => {
+                    keep_positive(block, &output.as_slice()[start..start + block.len()], *scale);
+                }
+                Mask::Dropout(dropout) => finish(Activation::Identity, Some(*dropout), start, block),
+            }
         });
     }
+}
 
-    #[inline(always)]
-    fn apply_to(&self, start: usize, values: &mut [T]) {
-        match self {
-            Mask::Open => {}
-            Mask::Positive(output, scale) => {
-                let output = &output.as_slice()[start..start + values.len()];
-                for (value, &output) in values.iter_mut().zip(output) {
-                    *value = if output > T::ZERO { *scale * *value } else { T::ZERO };
-                }
-            }
-            Mask::Dropout(dropout) => dropout.apply(start, values),
+vectorized! {
+    /// Scales the gradient where the output is positive, and zeroes it elsewhere.
+    fn keep_positive<'a, T>(gradient: &'a mut [T], output: &'a [T], scale: T) {
+        for (gradient, &output) in gradient.iter_mut().zip(output) {
+            let scaled = scale * *gradient;
+            *gradient = if output > T::ZERO { scaled } else { T::ZERO };
         }
     }
 }

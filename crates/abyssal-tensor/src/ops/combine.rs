@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Scalar;
 use crate::elementwise::{column_sums, scale, shift_and_scale};
-use crate::parallel::{for_each_block, simd};
+use crate::parallel::for_each_block;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
+use crate::vectorized::vectorized;
 
 /// What the centring operator `T` (subtract the column mean) is applied to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,26 +64,13 @@ impl<T: Scalar> Tape<T> {
             Centering::Combined => shift.as_mut_slice().fill(T::ZERO),
         }
         for_each_block(output.as_mut_slice(), columns, 4 * columns, |first, block| {
+            let range = first * columns..first * columns + block.len();
             let shift = shift.as_slice();
-            simd(|| {
-                for (index, row) in block.chunks_exact_mut(columns.max(1)).enumerate() {
-                    let source = input.row(first + index);
-                    match connections {
-                        Some((last, initial)) => {
-                            let (last, initial) = (last.row(first + index), initial.row(first + index));
-                            for column in 0..columns {
-                                row[column] = alpha * source[column] - shift[column]
-                                    + (beta * last[column] + gamma * initial[column]);
-                            }
-                        }
-                        None => {
-                            for column in 0..columns {
-                                row[column] = alpha * source[column] - shift[column];
-                            }
-                        }
-                    }
-                }
-            });
+            shifted_copy(block, alpha, &input.as_slice()[range.clone()], shift);
+            if let Some((last, initial)) = connections {
+                let (last, initial) = (&last.as_slice()[range.clone()], &initial.as_slice()[range]);
+                add_connections(block, beta, last, gamma, initial);
+            }
         });
         if mixture.centering == Centering::Combined {
             column_sums(&output, &mut shift, self.pool());
@@ -97,6 +85,27 @@ impl<T: Scalar> Tape<T> {
             last: slots[0],
             initial: slots[1],
         })
+    }
+}
+
+vectorized! {
+    /// `output = α·input - 1·shift`.
+    fn shifted_copy<'a, T>(output: &'a mut [T], alpha: T, input: &'a [T], shift: &'a [T]) {
+        let width = shift.len().max(1);
+        for (output, input) in output.chunks_exact_mut(width).zip(input.chunks_exact(width)) {
+            for ((output, &input), &shift) in output.iter_mut().zip(input).zip(shift) {
+                *output = alpha * input - shift;
+            }
+        }
+    }
+}
+
+vectorized! {
+    /// `output += β·last + γ·initial`, while the block is still in the cache.
+    fn add_connections<'a, T>(output: &'a mut [T], beta: T, last: &'a [T], gamma: T, initial: &'a [T]) {
+        for ((output, &last), &initial) in output.iter_mut().zip(last).zip(initial) {
+            *output += beta * last + gamma * initial;
+        }
     }
 }
 

@@ -38,7 +38,7 @@ impl Dropout {
         let mut words = [0; STRETCH];
         for (index, stretch) in values.chunks_mut(STRETCH).enumerate() {
             let words = &mut words[..stretch.len()];
-            self.stream.fill((first + index * STRETCH) as u64, words);
+            self.stream.fill_inline((first + index * STRETCH) as u64, words);
             for (value, &word) in stretch.iter_mut().zip(&*words) {
                 *value = if word < threshold { T::ZERO } else { scale * *value };
             }

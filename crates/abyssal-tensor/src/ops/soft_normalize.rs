@@ -9,7 +9,7 @@ use faer::{Accum, MatMut};
 use super::activate::{Mask, finish};
 use super::{Activation, Dropout};
 use crate::gemm::{gram_into, rows_of, transposed_product_into, transposed_product_scratch};
-use crate::parallel::{for_each_block, simd};
+use crate::parallel::for_each_block;
 use crate::spectral::Whitening;
 use crate::tape::{Backward, Buffer, Gradients, PooledSpectrum, Slot, Tape, Value, Variable};
 use crate::{Scalar, TensorError};
@@ -71,7 +71,7 @@ impl<T: Scalar> Tape<T> {
             let source = rows_of(input, first, block.len() / columns);
             let target = MatMut::from_row_major_slice_mut(block, source.nrows(), columns);
             T::multiply(target, Accum::Replace, source, matrix.as_faer(), T::ONE);
-            simd(|| finish(activation, dropout, first * columns, block));
+            finish(activation, dropout, first * columns, block);
         });
         let output = Arc::new(output);
         Ok(self.record(Arc::clone(&output), &[input.slot], || SoftNormalize {

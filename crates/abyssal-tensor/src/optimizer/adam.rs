@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::parallel::{for_each_block_of, simd};
+use crate::parallel::for_each_block_of;
+use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar};
 
 /// Where weight decay enters.
@@ -105,27 +106,53 @@ impl<T: Scalar> Adam<T> {
             WeightDecay::L2 => (config.weight_decay, 1.0),
             WeightDecay::Decoupled => (0.0, 1.0 - rate * config.weight_decay),
         };
-        let [l2, shrink, step, epsilon, root] =
-            [l2, shrink, rate / first_correction, config.epsilon, 1.0 / second_correction.sqrt()]
-                .map(T::from_f64);
-        let [keep_first, new_first, keep_second, new_second] =
-            [config.first_decay, 1.0 - config.first_decay, config.second_decay, 1.0 - config.second_decay]
-                .map(T::from_f64);
+        let constants = Constants {
+            l2: T::from_f64(l2),
+            shrink: T::from_f64(shrink),
+            step: T::from_f64(rate / first_correction),
+            root: T::from_f64(1.0 / second_correction.sqrt()),
+            epsilon: T::from_f64(config.epsilon),
+            keep: [config.first_decay, config.second_decay].map(T::from_f64),
+            add: [1.0 - config.first_decay, 1.0 - config.second_decay].map(T::from_f64),
+        };
         let columns = weight.columns();
         let gradient = gradient.as_slice();
         let data = [first.as_mut_slice(), second.as_mut_slice(), weight.as_mut_slice()];
         for_each_block_of(data, columns, 8 * columns, |row, [first, second, weight]| {
             let gradient = &gradient[row * columns..row * columns + first.len()];
-            simd(|| {
-                for index in 0..gradient.len() {
-                    let gradient = gradient[index] + l2 * weight[index];
-                    first[index] = keep_first * first[index] + new_first * gradient;
-                    second[index] = keep_second * second[index] + new_second * gradient * gradient;
-                    let root = second[index].sqrt() * root + epsilon;
-                    weight[index] = shrink * weight[index] - step * first[index] / root;
-                }
-            });
+            update_values(constants, gradient, first, second, weight);
         });
+    }
+}
+
+/// The numbers of one step, the same for every value.
+#[derive(Clone, Copy)]
+struct Constants<T> {
+    l2: T,
+    shrink: T,
+    step: T,
+    root: T,
+    epsilon: T,
+    keep: [T; 2],
+    add: [T; 2],
+}
+
+vectorized! {
+    fn update_values<'a, T>(
+        constants: Constants<T>,
+        gradient: &'a [T],
+        first: &'a mut [T],
+        second: &'a mut [T],
+        weight: &'a mut [T],
+    ) {
+        let Constants { l2, shrink, step, root, epsilon, keep, add } = constants;
+        let moments = first.iter_mut().zip(second);
+        for ((&gradient, (first, second)), weight) in gradient.iter().zip(moments).zip(weight) {
+            let gradient = gradient + l2 * *weight;
+            *first = keep[0] * *first + add[0] * gradient;
+            *second = keep[1] * *second + add[1] * gradient * gradient;
+            *weight = shrink * *weight - step * *first / (Scalar::sqrt(*second) * root + epsilon);
+        }
     }
 }
 
