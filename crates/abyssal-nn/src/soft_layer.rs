@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use abyssal_tensor::ops::{Activation, Dropout, Gradient, Mixture, SoftNormalization};
+use abyssal_tensor::ops::{self, Activation, Dropout, Gradient, Memory, Mixture, SoftNormalization};
 use abyssal_tensor::spectral::Whitening;
 use abyssal_tensor::tape::{Tape, Variable};
 use abyssal_tensor::{Scalar, TensorError};
@@ -70,10 +70,10 @@ pub struct SoftLayer {
     pub activation: Activation,
 }
 
-/// The fuzzy connections `S_last` and `S_init` between layers, and `q^(t-1)`.
+/// What a layer hands to the next: its output, the fuzzy connections without it, and its weight `q^(t-1)` in them.
 pub struct Connections<T: Scalar> {
-    last: Variable<T>,
-    initial: Variable<T>,
+    hidden: Variable<T>,
+    earlier: Option<ops::Connections<T>>,
     decay: f64,
 }
 
@@ -91,10 +91,12 @@ impl SoftLayer {
         connections: &mut Option<Connections<T>>,
         dropout: Option<Dropout>,
     ) -> Result<Variable<T>, TensorError> {
-        let combined = match &*connections {
-            None => tape.center(aggregated),
-            Some(Connections { last, initial, .. }) => {
-                tape.combine(&self.mixture, aggregated, Some((last, initial)))
+        let (combined, earlier, decay) = match connections.take() {
+            None => (tape.center(aggregated), None, 1.0),
+            Some(Connections { hidden, earlier, decay }) => {
+                let memory = Memory { keep: self.residual_memory, share: decay };
+                let (combined, earlier) = tape.combine(&self.mixture, aggregated, &hidden, memory, earlier);
+                (combined, Some(earlier), decay * self.initial_decay)
             }
         };
         let normalization = SoftNormalization {
@@ -103,27 +105,8 @@ impl SoftLayer {
             activation: self.activation,
         };
         let hidden = tape.soft_normalize(&normalization, &combined, dropout)?;
-        *connections = Some(match connections.take() {
-            None => Connections { last: hidden.clone(), initial: hidden.clone(), decay: 1.0 },
-            Some(old) => self.advance(tape, old, &hidden),
-        });
+        *connections = Some(Connections { hidden: hidden.clone(), earlier, decay });
         Ok(hidden)
-    }
-
-    fn advance<T: Scalar>(
-        &self,
-        tape: &Tape<T>,
-        old: Connections<T>,
-        hidden: &Variable<T>,
-    ) -> Connections<T> {
-        let decay = old.decay * self.initial_decay;
-        let last = match self.residual_memory {
-            0.0 => hidden.clone(),
-            memory => tape.accumulate(memory, &old.last, 1.0, hidden),
-        };
-        let initial =
-            if decay == 0.0 { old.initial } else { tape.accumulate(1.0, &old.initial, decay, hidden) };
-        Connections { last, initial, decay }
     }
 }
 

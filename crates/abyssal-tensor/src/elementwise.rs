@@ -5,23 +5,13 @@ use crate::tape::Pool;
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar};
 
-/// `target += scale · source`.
-pub(crate) fn add_scaled<T: Scalar>(target: &mut Matrix<T>, scale: T, source: &Matrix<T>) {
+/// `target += source`.
+pub(crate) fn add<T: Scalar>(target: &mut Matrix<T>, source: &Matrix<T>) {
     assert_eq!(target.shape(), source.shape());
     let columns = target.columns();
     for_each_block(target.as_mut_slice(), columns, columns, |first, block| {
         let start = first * columns;
-        add_scaled_values(block, scale, &source.as_slice()[start..start + block.len()]);
-    });
-}
-
-/// `target = scale · source`.
-pub(crate) fn scaled_copy<T: Scalar>(target: &mut Matrix<T>, scale: T, source: &Matrix<T>) {
-    assert_eq!(target.shape(), source.shape());
-    let columns = target.columns();
-    for_each_block(target.as_mut_slice(), columns, columns, |first, block| {
-        let start = first * columns;
-        scaled_copy_values(block, scale, &source.as_slice()[start..start + block.len()]);
+        add_values(block, &source.as_slice()[start..start + block.len()]);
     });
 }
 
@@ -50,17 +40,9 @@ pub(crate) fn shift_and_scale<T: Scalar>(matrix: &mut Matrix<T>, shift: &Matrix<
 }
 
 vectorized! {
-    fn add_scaled_values<'a, T>(target: &'a mut [T], scale: T, source: &'a [T]) {
+    fn add_values<'a, T>(target: &'a mut [T], source: &'a [T]) {
         for (target, &source) in target.iter_mut().zip(source) {
-            *target += scale * source;
-        }
-    }
-}
-
-vectorized! {
-    fn scaled_copy_values<'a, T>(target: &'a mut [T], scale: T, source: &'a [T]) {
-        for (target, &source) in target.iter_mut().zip(source) {
-            *target = scale * source;
+            *target += source;
         }
     }
 }

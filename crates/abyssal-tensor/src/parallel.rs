@@ -112,6 +112,31 @@ pub fn sum_over_rows<T: Scalar>(
     add_partials(total, partials);
 }
 
+/// As [`sum_over_rows`], while also writing the rows of `data`: `operation(rows, block, partial)`.
+pub fn sum_while_writing<T: Scalar>(
+    data: (&mut [T], usize),
+    work_per_row: usize,
+    total: &mut [T],
+    partials: &mut [T],
+    operation: impl Fn(Range<usize>, &mut [T], &mut [T]) + Sync + Send,
+) {
+    let (data, columns) = data;
+    let rows = data.len() / columns.max(1);
+    let step = partial_rows(rows);
+    let width = total.len().max(1);
+    let chunk = (step * columns).max(1);
+    let run = |(index, (partial, block)): (usize, (&mut [T], &mut [T]))| {
+        partial.fill(T::ZERO);
+        operation(index * step..((index + 1) * step).min(rows), block, partial);
+    };
+    if is_small(rows, work_per_row) {
+        partials.chunks_mut(width).zip(data.chunks_mut(chunk)).enumerate().for_each(run);
+    } else {
+        partials.par_chunks_mut(width).zip(data.par_chunks_mut(chunk)).enumerate().for_each(run);
+    }
+    add_partials(total, partials);
+}
+
 vectorized! {
     /// `total = Σ partials`, one after the other.
     fn add_partials<'a, T>(total: &'a mut [T], partials: &'a [T]) {

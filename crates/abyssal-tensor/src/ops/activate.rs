@@ -103,21 +103,25 @@ impl<T: Scalar> Mask<T> {
     }
 
     /// Multiplies the gradient of the output with the mask, in place.
-    pub(super) fn apply(&self, gradient: &mut Buffer<T>) {
+    fn apply(&self, gradient: &mut Buffer<T>) {
         if matches!(self, Mask::Open) {
             return;
         }
         let columns = gradient.columns();
         for_each_block(gradient.as_mut_slice(), columns, columns, |first, block| {
-            let start = first * columns;
-            match self {
-                Mask::Open => {}
-                Mask::Positive(output, scale) => {
-                    keep_positive(block, &output.as_slice()[start..start + block.len()], *scale);
-                }
-                Mask::Dropout(dropout) => finish(Activation::Identity, Some(*dropout), start, block),
-            }
+            self.apply_to(first * columns, block);
         });
+    }
+
+    /// As [`Mask::apply`], to values that stand at positions `start, start + 1, …`.
+    pub(super) fn apply_to(&self, start: usize, gradient: &mut [T]) {
+        match self {
+            Mask::Open => {}
+            Mask::Positive(output, scale) => {
+                keep_positive(gradient, &output.as_slice()[start..start + gradient.len()], *scale);
+            }
+            Mask::Dropout(dropout) => finish(Activation::Identity, Some(*dropout), start, gradient),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Centring, and the weighted sum of an aggregated embedding with its skip connections.
+//! Centring, and the weighted sum of an aggregated embedding with its fuzzy connections.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Scalar;
 use crate::elementwise::{column_sums, scale, shift_and_scale};
-use crate::parallel::for_each_block;
-use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
+use crate::parallel::{for_each_block, for_each_block_of};
+use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
 
 /// What the centring operator `T` (subtract the column mean) is applied to.
@@ -34,57 +34,136 @@ pub struct Mixture {
     pub centering: Centering,
 }
 
+/// How the connections take up a new embedding: `S_last ← p·S_last + H`, `S_init ← S_init + c·H`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Memory {
+    /// `p`.
+    pub keep: f64,
+    /// `c`.
+    pub share: f64,
+}
+
+/// The fuzzy connections `S_last` and `S_init`. They belong to the next [`Tape::combine`] and to nothing else, so
+/// their memory is used again in place.
+pub struct Connections<T: Scalar> {
+    last: Variable<T>,
+    initial: Variable<T>,
+}
+
 impl<T: Scalar> Tape<T> {
     /// `T·Z`: every column minus its mean. Shape n×d.
     pub fn center(&self, input: &Variable<T>) -> Variable<T> {
-        let mixture =
-            Mixture { aggregated: 1.0, residual: 0.0, initial: 0.0, centering: Centering::Aggregated };
-        self.combine(&mixture, input, None)
+        let (rows, columns) = input.shape();
+        let mut mean = self.pool().take(1, columns);
+        column_sums(input, &mut mean, self.pool());
+        scale(&mut mean, T::from_f64(1.0 / rows as f64));
+        let mut output = self.pool().take(rows, columns);
+        for_each_block(output.as_mut_slice(), columns, 2 * columns, |first, block| {
+            let start = first * columns;
+            let input = &input.as_slice()[start..start + block.len()];
+            shifted_copy(block, T::ONE, input, mean.as_slice());
+        });
+        self.record(Arc::new(output), &[input.slot], || Center { input: input.slot })
     }
 
-    /// `B = α·T·Z + β·S_last + γ·S_init`, or with the centring around the whole. All shapes n×d.
+    /// Takes up `H` into the connections, then combines them with the aggregated term `Z`:
     ///
-    /// `connections` are `(S_last, S_init)`; without them only the first term is left.
+    /// `S_last ← p·S_last + H`, `S_init ← S_init + c·H`, `B = α·T·Z + β·S_last + γ·S_init`,
+    ///
+    /// or with the centring around the whole sum. Without earlier connections `S_last = S_init = H`. All shapes n×d.
     pub fn combine(
         &self,
         mixture: &Mixture,
         input: &Variable<T>,
-        connections: Option<(&Variable<T>, &Variable<T>)>,
-    ) -> Variable<T> {
+        hidden: &Variable<T>,
+        memory: Memory,
+        connections: Option<Connections<T>>,
+    ) -> (Variable<T>, Connections<T>) {
         let (rows, columns) = input.shape();
-        let mut output = self.pool().take(rows, columns);
-        let [alpha, beta, gamma] = [mixture.aggregated, mixture.residual, mixture.initial].map(T::from_f64);
+        assert_eq!(hidden.shape(), (rows, columns), "combine: shapes");
+        let weights @ [alpha, beta, gamma] =
+            [mixture.aggregated, mixture.residual, mixture.initial].map(T::from_f64);
+        let (keep, share) = (T::from_f64(memory.keep), T::from_f64(memory.share));
         // What is subtracted from every row while the terms are added: α times the mean, where only Z is centred.
-        let mut shift = self.pool().take(1, columns);
-        match mixture.centering {
-            Centering::Aggregated => {
-                column_sums(input, &mut shift, self.pool());
-                scale(&mut shift, alpha / T::from_f64(rows as f64));
-            }
-            Centering::Combined => shift.as_mut_slice().fill(T::ZERO),
+        let mut shift = self.pool().take_zeros(1, columns);
+        if mixture.centering == Centering::Aggregated {
+            column_sums(input, &mut shift, self.pool());
+            scale(&mut shift, alpha / T::from_f64(rows as f64));
         }
-        for_each_block(output.as_mut_slice(), columns, 4 * columns, |first, block| {
-            let range = first * columns..first * columns + block.len();
-            let shift = shift.as_slice();
-            shifted_copy(block, alpha, &input.as_slice()[range.clone()], shift);
-            if let Some((last, initial)) = connections {
+        let mut output = self.pool().take(rows, columns);
+        let old = connections.as_ref().map(|old| (old.last.slot, old.initial.slot));
+        let vanilla = keep == T::ZERO && share == T::ZERO;
+        let (last, initial, history) = match connections {
+            None => (hidden.value.clone(), hidden.value.clone(), History::Fresh),
+            Some(old) if vanilla => (hidden.value.clone(), old.initial.value, History::Vanilla),
+            Some(old) => {
+                let mut last = self.reuse(old.last.value);
+                let mut initial = self.reuse(old.initial.value);
+                let states = [output.as_mut_slice(), last.as_mut_slice(), initial.as_mut_slice()];
+                for_each_block_of(states, columns, 8 * columns, |first, [block, last, initial]| {
+                    let range = first * columns..first * columns + block.len();
+                    let hidden = &hidden.as_slice()[range.clone()];
+                    take_up(last, keep, initial, share, hidden);
+                    shifted_copy(block, alpha, &input.as_slice()[range], shift.as_slice());
+                    add_connections(block, beta, last, gamma, initial);
+                });
+                (Value::Computed(Arc::new(last)), Value::Computed(Arc::new(initial)), History::Fuzzy)
+            }
+        };
+        if history != History::Fuzzy {
+            for_each_block(output.as_mut_slice(), columns, 4 * columns, |first, block| {
+                let range = first * columns..first * columns + block.len();
+                shifted_copy(block, alpha, &input.as_slice()[range.clone()], shift.as_slice());
                 let (last, initial) = (&last.as_slice()[range.clone()], &initial.as_slice()[range]);
                 add_connections(block, beta, last, gamma, initial);
-            }
-        });
+            });
+        }
         if mixture.centering == Centering::Combined {
             column_sums(&output, &mut shift, self.pool());
             scale(&mut shift, T::from_f64(1.0 / rows as f64));
             shift_and_scale(&mut output, &shift, T::ONE);
         }
-        let slots = connections.map_or([None, None], |(last, initial)| [last.slot, initial.slot]);
-        self.record(Arc::new(output), &[input.slot, slots[0], slots[1]], || Combine {
-            weights: [alpha, beta, gamma],
+        let (old_last, old_initial) = old.unwrap_or_default();
+        let inputs = [input.slot, hidden.slot, old_last, old_initial];
+        let states = [self.state_slot(&inputs), self.state_slot(&inputs)];
+        let combined = self.record(Arc::new(output), &inputs, || Combine {
+            weights,
+            keep,
+            share,
             centering: mixture.centering,
+            history,
             input: input.slot,
-            last: slots[0],
-            initial: slots[1],
-        })
+            hidden: hidden.slot,
+            old: [old_last, old_initial],
+            states,
+        });
+        let [last_slot, initial_slot] = states;
+        let last = Variable { value: last, slot: last_slot };
+        (combined, Connections { last, initial: Variable { value: initial, slot: initial_slot } })
+    }
+
+    /// The memory of a value, with its contents: its own if nobody else holds it, else a copy.
+    fn reuse(&self, value: Value<T>) -> Buffer<T> {
+        let value = match value {
+            Value::Computed(buffer) => match Arc::try_unwrap(buffer) {
+                Ok(buffer) => return buffer,
+                Err(buffer) => Value::Computed(buffer),
+            },
+            shared => shared,
+        };
+        let mut copy = self.pool().take(value.rows(), value.columns());
+        copy.as_mut_slice().copy_from_slice(value.as_slice());
+        copy
+    }
+}
+
+vectorized! {
+    /// `last = p·last + hidden`, `initial += c·hidden`.
+    fn take_up<'a, T>(last: &'a mut [T], keep: T, initial: &'a mut [T], share: T, hidden: &'a [T]) {
+        for ((last, initial), &hidden) in last.iter_mut().zip(initial).zip(hidden) {
+            *last = keep * *last + hidden;
+            *initial += share * hidden;
+        }
     }
 }
 
@@ -109,61 +188,162 @@ vectorized! {
     }
 }
 
-struct Combine<T> {
-    weights: [T; 3],
-    centering: Centering,
-    input: Slot,
-    last: Slot,
-    initial: Slot,
+/// What the connections of a combination are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum History {
+    /// There were none: both are `H`.
+    Fresh,
+    /// `p = c = 0`: the residual one is `H`, the initial one stays.
+    Vanilla,
+    /// Running sums.
+    Fuzzy,
 }
 
-impl<T: Scalar> Backward<T> for Combine<T> {
-    /// `T` is symmetric: `Z̄ = α·T·B̄`, `S̄_last = β·B̄`, `S̄_init = γ·B̄`, or all of them from `T·B̄`.
+struct Center {
+    input: Slot,
+}
+
+impl<T: Scalar> Backward<T> for Center {
+    /// `T` is symmetric: `Z̄ = T·B̄`.
     fn backward(self: Box<Self>, mut gradient: Buffer<T>, gradients: &mut Gradients<T>) {
-        let [alpha, beta, gamma] = self.weights;
-        let mut mean = gradients.pool().take(1, gradient.columns());
-        column_sums(&gradient, &mut mean, gradients.pool());
-        scale(&mut mean, T::from_f64(1.0 / gradient.rows() as f64));
-        if self.centering == Centering::Combined {
-            shift_and_scale(&mut gradient, &mean, T::ONE);
-            mean.as_mut_slice().fill(T::ZERO);
-        }
-        gradients.add_scaled(self.last, beta, &gradient);
-        gradients.add_scaled(self.initial, gamma, &gradient);
-        shift_and_scale(&mut gradient, &mean, alpha);
+        let mean = column_means(&gradient, gradients);
+        shift_and_scale(&mut gradient, &mean, T::ONE);
         gradients.add(self.input, gradient);
     }
 }
 
+struct Combine<T> {
+    weights: [T; 3],
+    keep: T,
+    share: T,
+    centering: Centering,
+    history: History,
+    input: Slot,
+    hidden: Slot,
+    /// The connections before.
+    old: [Slot; 2],
+    /// The connections after; what follows has left their gradients there.
+    states: [Slot; 2],
+}
+
+impl<T: Scalar> Backward<T> for Combine<T> {
+    /// With `C̄ = B̄`, or `T·B̄` where the whole is centred, and the gradients of the connections from what follows:
+    ///
+    /// `S̄_last += β·C̄`, `S̄_init += γ·C̄`, `Z̄ = α·T·C̄`, `H̄ = S̄_last + c·S̄_init`, then `S̄_last ← p·S̄_last`.
+    fn backward(self: Box<Self>, mut gradient: Buffer<T>, gradients: &mut Gradients<T>) {
+        let (rows, columns) = gradient.shape();
+        let mut mean = column_means(&gradient, gradients);
+        if self.centering == Centering::Combined {
+            shift_and_scale(&mut gradient, &mean, T::ONE);
+            mean.as_mut_slice().fill(T::ZERO);
+        }
+        let [mut last, mut initial] = self.states.map(|slot| {
+            let pending = slot.and_then(|slot| gradients.take_slot(slot));
+            pending.unwrap_or_else(|| gradients.pool().take_zeros(rows, columns))
+        });
+        let mut hidden = gradients.pool().take(rows, columns);
+        let share = match self.history {
+            History::Fresh => T::ONE,
+            History::Vanilla => T::ZERO,
+            History::Fuzzy => self.share,
+        };
+        let constants = Constants { weights: self.weights, keep: self.keep, share };
+        let data = [&mut gradient, &mut last, &mut initial, &mut hidden].map(|buffer| buffer.as_mut_slice());
+        for_each_block_of(data, columns, 8 * columns, |_, [gradient, last, initial, hidden]| {
+            spread(constants, mean.as_slice(), gradient, last, initial, hidden);
+        });
+        gradients.add(self.hidden, hidden);
+        if self.history == History::Fuzzy {
+            gradients.add(self.old[0], last);
+        }
+        if self.history != History::Fresh {
+            gradients.add(self.old[1], initial);
+        }
+        gradients.add(self.input, gradient);
+    }
+}
+
+/// The numbers of a backward pass, the same for every value.
+#[derive(Clone, Copy)]
+struct Constants<T> {
+    weights: [T; 3],
+    keep: T,
+    share: T,
+}
+
+vectorized! {
+    /// The gradients of one block; `gradient` turns from `C̄` into `Z̄`.
+    fn spread<'a, T>(
+        constants: Constants<T>,
+        mean: &'a [T],
+        gradient: &'a mut [T],
+        last: &'a mut [T],
+        initial: &'a mut [T],
+        hidden: &'a mut [T],
+    ) {
+        let Constants { weights: [alpha, beta, gamma], keep, share } = constants;
+        let width = mean.len().max(1);
+        let outer = gradient.chunks_exact_mut(width).zip(last.chunks_exact_mut(width));
+        let inner = initial.chunks_exact_mut(width).zip(hidden.chunks_exact_mut(width));
+        for ((gradient, last), (initial, hidden)) in outer.zip(inner) {
+            for column in 0..width {
+                let of_last = last[column] + beta * gradient[column];
+                let of_initial = initial[column] + gamma * gradient[column];
+                hidden[column] = of_last + share * of_initial;
+                last[column] = keep * of_last;
+                initial[column] = of_initial;
+                gradient[column] = alpha * (gradient[column] - mean[column]);
+            }
+        }
+    }
+}
+
+fn column_means<T: Scalar>(gradient: &Buffer<T>, gradients: &Gradients<T>) -> Buffer<T> {
+    let mut mean = gradients.pool().take(1, gradient.columns());
+    column_sums(gradient, &mut mean, gradients.pool());
+    scale(&mut mean, T::from_f64(1.0 / gradient.rows() as f64));
+    mean
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::ops::check::check;
     use crate::tape::Pool;
     use crate::testing::random_matrix;
 
+    /// Four layers' worth of combinations, so that connections begin, go on and end.
     #[test]
     fn gradients() {
-        let inputs = [random_matrix(6, 3, 1), random_matrix(6, 3, 2), random_matrix(6, 3, 3)];
+        let inputs: Vec<_> = (0..8).map(|index| random_matrix(6, 3, index)).collect();
         for centering in [Centering::Aggregated, Centering::Combined] {
-            let mixture = Mixture { aggregated: 0.5, residual: 0.3, initial: 0.2, centering };
-            check("combine", &inputs, |tape, inputs| {
-                tape.combine(&mixture, &inputs[0], Some((&inputs[1], &inputs[2])))
-            });
+            for (keep, decay) in [(0.4, 0.3), (0.0, 0.0), (0.0, 0.3), (0.4, 0.0)] {
+                let mixture = Mixture { aggregated: 0.5, residual: 0.3, initial: 0.2, centering };
+                check("combine", &inputs, |tape, inputs| {
+                    let mut connections = None;
+                    let mut share = 1.0;
+                    let mut output = None::<Variable<f64>>;
+                    for (step, pair) in inputs.chunks(2).enumerate() {
+                        // Every output enters the next embedding, so that all of them count.
+                        let hidden = match &output {
+                            None => pair[1].clone(),
+                            Some(output) => tape.linear(output, &tape.constant(&fixed(step as u64))),
+                        };
+                        let memory = Memory { keep, share };
+                        let both = tape.combine(&mixture, &pair[0], &hidden, memory, connections);
+                        let extra = tape.combine(&mixture, &both.0, &pair[1], memory, None).0;
+                        (output, connections) = (Some(extra), Some(both.1));
+                        share *= decay;
+                    }
+                    output.unwrap()
+                });
+            }
         }
         check("center", &inputs[..1], |tape, inputs| tape.center(&inputs[0]));
     }
 
-    #[test]
-    fn a_variable_may_be_both_connections() {
-        let mixture =
-            Mixture { aggregated: 0.5, residual: 0.3, initial: 0.2, centering: Centering::Aggregated };
-        let inputs = [random_matrix(6, 3, 1), random_matrix(6, 3, 2)];
-        check("combine", &inputs, |tape, inputs| {
-            tape.combine(&mixture, &inputs[0], Some((&inputs[1], &inputs[1])))
-        });
+    fn fixed(seed: u64) -> Arc<crate::Matrix<f64>> {
+        Arc::new(random_matrix(3, 3, 100 + seed))
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use faer::{Accum, MatMut};
+
 use crate::Scalar;
-use crate::gemm::{
-    multiply_into, multiply_transposed_into, transposed_product_into, transposed_product_scratch,
-};
+use crate::gemm::{multiply_into, rows_of, transposed_product_into, transposed_product_scratch};
+use crate::parallel::sum_while_writing;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
 
 impl<T: Scalar> Tape<T> {
@@ -27,20 +28,43 @@ struct Linear<T: Scalar> {
 
 impl<T: Scalar> Backward<T> for Linear<T> {
     /// `X̄ = Ȳ·Wᵀ`, `W̄ = Xᵀ·Ȳ`.
+    ///
+    /// Both read `Ȳ`, so they go over it together; `X̄` is added in place to what was gathered before.
     fn backward(self: Box<Self>, gradient: Buffer<T>, gradients: &mut Gradients<T>) {
         let ((input, input_slot), (weight, weight_slot)) = (self.input, self.weight);
-        if weight_slot.is_some() {
-            let length = transposed_product_scratch(input.rows(), weight.rows(), weight.columns());
-            let mut scratch = gradients.pool().take(1, length);
-            let mut weight_gradient = gradients.pool().take(weight.rows(), weight.columns());
+        let (rows, columns) = input.shape();
+        let pool = gradients.pool().clone();
+        let mut weight_gradient = pool.take(weight.rows(), weight.columns());
+        let mut scratch = pool.take(1, transposed_product_scratch(rows, weight.rows(), weight.columns()));
+        if input_slot.is_none() {
             transposed_product_into(&input, &gradient, &mut weight_gradient, scratch.as_mut_slice());
-            gradients.add(weight_slot, weight_gradient);
+        } else {
+            let mut fresh = None;
+            let (target, accumulate) = match gradients.gathered(input_slot) {
+                Some(gathered) => (gathered, Accum::Add),
+                None => (fresh.insert(pool.take(rows, columns)), Accum::Replace),
+            };
+            let work = 2 * weight.rows() * weight.columns();
+            let (total, partials) = (weight_gradient.as_mut_slice(), scratch.as_mut_slice());
+            sum_while_writing(
+                (target.as_mut_slice(), columns),
+                work,
+                total,
+                partials,
+                |range, block, partial| {
+                    let outer = rows_of(&gradient, range.start, range.len());
+                    let block = MatMut::from_row_major_slice_mut(block, range.len(), columns);
+                    T::multiply(block, accumulate, outer, weight.as_faer().transpose(), T::ONE);
+                    let partial = MatMut::from_row_major_slice_mut(partial, weight.rows(), weight.columns());
+                    let input = rows_of(&input, range.start, range.len()).transpose();
+                    T::multiply(partial, Accum::Replace, input, outer, T::ONE);
+                },
+            );
+            if let Some(fresh) = fresh {
+                gradients.add(input_slot, fresh);
+            }
         }
-        if input_slot.is_some() {
-            let mut input_gradient = gradients.pool().take(input.rows(), input.columns());
-            multiply_transposed_into(&gradient, &weight, &mut input_gradient);
-            gradients.add(input_slot, input_gradient);
-        }
+        gradients.add(weight_slot, weight_gradient);
     }
 }
 
@@ -53,5 +77,10 @@ mod tests {
     fn gradient() {
         let inputs = [random_matrix(7, 4, 1), random_matrix(4, 3, 2)];
         check("linear", &inputs, |tape, inputs| tape.linear(&inputs[0], &inputs[1]));
+        let square = [random_matrix(7, 4, 1), random_matrix(4, 4, 2)];
+        check("linear, input used twice", &square, |tape, inputs| {
+            let once = tape.linear(&inputs[0], &inputs[1]);
+            tape.linear(&once, &tape.linear(&inputs[1], &inputs[1]))
+        });
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! They are methods of [`crate::tape::Tape`]: `tape.linear(&x, &w)`.
 
-mod accumulate;
 mod activate;
 mod combine;
 mod cross_entropy;
@@ -13,7 +12,7 @@ mod soft_normalize;
 mod sparse_linear;
 
 pub use activate::Activation;
-pub use combine::{Centering, Mixture};
+pub use combine::{Centering, Connections, Memory, Mixture};
 pub use cross_entropy::Targets;
 pub use dropout::Dropout;
 pub use soft_normalize::{Gradient, SoftNormalization};

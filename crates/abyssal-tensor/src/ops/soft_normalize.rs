@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use faer::{Accum, MatMut};
+use faer::{Accum, MatMut, MatRef};
 
 use super::activate::{Mask, finish};
 use super::{Activation, Dropout};
-use crate::gemm::{gram_into, rows_of, transposed_product_into, transposed_product_scratch};
-use crate::parallel::for_each_block;
+use crate::gemm::{gram_into, rows_of, transposed_product_scratch};
+use crate::parallel::{for_each_block, for_each_block_of, sum_while_writing};
 use crate::spectral::Whitening;
 use crate::tape::{Backward, Buffer, Gradients, PooledSpectrum, Slot, Tape, Value, Variable};
 use crate::{Scalar, TensorError};
@@ -94,32 +94,48 @@ struct SoftNormalize<T: Scalar> {
 impl<T: Scalar> Backward<T> for SoftNormalize<T> {
     /// `B̄ = Ḣ·M + 2·B·Ḡ`, `Ḡ` from `S = BᵀḢ`; the second term only in full mode.
     fn backward(self: Box<Self>, mut gradient: Buffer<T>, gradients: &mut Gradients<T>) {
-        self.mask.apply(&mut gradient);
         let (input, slot) = self.input;
         let (rows, columns) = input.shape();
-        let gram_gradient = self.exact.map(|(whitening, spectrum)| {
-            let mut product = gradients.pool().take(columns, columns);
-            let length = transposed_product_scratch(rows, columns, columns);
-            let mut scratch = gradients.pool().take(1, length);
-            transposed_product_into(&input, &gradient, &mut product, scratch.as_mut_slice());
-            gradients.pool().with_workspace(columns, |workspace| {
-                workspace.gradient(&whitening, &spectrum, &mut product);
-            });
-            product
-        });
         let mut input_gradient = gradients.pool().take(rows, columns);
-        let matrix = &self.matrix;
-        for_each_block(input_gradient.as_mut_slice(), columns, columns * columns, |first, block| {
-            let count = block.len() / columns;
-            let mut target = MatMut::from_row_major_slice_mut(block, count, columns);
-            let outer = rows_of(&gradient, first, count);
-            T::multiply(target.as_mut(), Accum::Replace, outer, matrix.as_faer(), T::ONE);
-            if let Some(gram_gradient) = &gram_gradient {
-                let two = T::from_f64(2.0);
-                let source = rows_of(&input, first, count);
-                T::multiply(target, Accum::Add, source, gram_gradient.as_faer(), two);
+        let (mask, matrix) = (&self.mask, &self.matrix);
+        let work = columns * columns;
+        match self.exact {
+            None => {
+                let data = [gradient.as_mut_slice(), input_gradient.as_mut_slice()];
+                for_each_block_of(data, columns, work, |first, [gradient, block]| {
+                    mask.apply_to(first * columns, gradient);
+                    let count = block.len() / columns;
+                    let gradient = MatRef::from_row_major_slice(gradient, count, columns);
+                    let block = MatMut::from_row_major_slice_mut(block, count, columns);
+                    T::multiply(block, Accum::Replace, gradient, matrix.as_faer(), T::ONE);
+                });
             }
-        });
+            Some((whitening, spectrum)) => {
+                let mut product = gradients.pool().take(columns, columns);
+                let length = transposed_product_scratch(rows, columns, columns);
+                let mut scratch = gradients.pool().take(1, length);
+                let (total, partials) = (product.as_mut_slice(), scratch.as_mut_slice());
+                let data = (gradient.as_mut_slice(), columns);
+                sum_while_writing(data, work, total, partials, |range, gradient, partial| {
+                    mask.apply_to(range.start * columns, gradient);
+                    let gradient = MatRef::from_row_major_slice(gradient, range.len(), columns);
+                    let partial = MatMut::from_row_major_slice_mut(partial, columns, columns);
+                    let input = rows_of(&input, range.start, range.len()).transpose();
+                    T::multiply(partial, Accum::Replace, input, gradient, T::ONE);
+                });
+                gradients.pool().with_workspace(columns, |workspace| {
+                    workspace.gradient(&whitening, &spectrum, &mut product);
+                });
+                for_each_block(input_gradient.as_mut_slice(), columns, 2 * work, |first, block| {
+                    let count = block.len() / columns;
+                    let mut target = MatMut::from_row_major_slice_mut(block, count, columns);
+                    let outer = rows_of(&gradient, first, count);
+                    T::multiply(target.as_mut(), Accum::Replace, outer, matrix.as_faer(), T::ONE);
+                    let (source, two) = (rows_of(&input, first, count), T::from_f64(2.0));
+                    T::multiply(target, Accum::Add, source, product.as_faer(), two);
+                });
+            }
+        }
         gradients.add(slot, input_gradient);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Buffer, Pool, Slot, Variable};
 use crate::Scalar;
-use crate::elementwise::{add_scaled, scaled_copy};
+use crate::elementwise::add;
 
 /// Gradients by variable.
 pub struct Gradients<T: Scalar> {
@@ -20,7 +20,7 @@ impl<T: Scalar> Gradients<T> {
         self.take_slot(variable.slot?)
     }
 
-    pub(super) fn take_slot(&mut self, slot: usize) -> Option<Buffer<T>> {
+    pub(crate) fn take_slot(&mut self, slot: usize) -> Option<Buffer<T>> {
         self.slots[slot].take()
     }
 
@@ -33,21 +33,13 @@ impl<T: Scalar> Gradients<T> {
     pub(crate) fn add(&mut self, slot: Slot, gradient: Buffer<T>) {
         let Some(slot) = slot else { return };
         match &mut self.slots[slot] {
-            Some(sum) => add_scaled(sum, T::ONE, &gradient),
+            Some(sum) => add(sum, &gradient),
             empty => *empty = Some(gradient),
         }
     }
 
-    /// Adds `scale · gradient`.
-    pub(crate) fn add_scaled(&mut self, slot: Slot, scale: T, gradient: &Buffer<T>) {
-        let Some(slot) = slot else { return };
-        match &mut self.slots[slot] {
-            Some(sum) => add_scaled(sum, scale, gradient),
-            empty => {
-                let mut copy = self.pool.take(gradient.rows(), gradient.columns());
-                scaled_copy(&mut copy, scale, gradient);
-                *empty = Some(copy);
-            }
-        }
+    /// The gradient gathered so far, for operations that can add to it in place.
+    pub(crate) fn gathered(&mut self, slot: Slot) -> Option<&mut Buffer<T>> {
+        self.slots[slot?].as_mut()
     }
 }

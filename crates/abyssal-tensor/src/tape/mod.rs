@@ -63,17 +63,19 @@ pub struct Tape<T: Scalar> {
     recording: bool,
     /// One entry a slot; `None` for parameters, which have no way further back.
     steps: RefCell<Vec<Option<Box<dyn Backward<T>>>>>,
+    /// Slots of second outputs, whose gradients the step right after them takes.
+    states: RefCell<Vec<usize>>,
 }
 
 impl<T: Scalar> Tape<T> {
     /// A tape that can go back.
     pub fn recording(pool: &Pool<T>) -> Self {
-        Self { pool: pool.clone(), recording: true, steps: RefCell::new(Vec::new()) }
+        Self { pool: pool.clone(), recording: true, steps: RefCell::default(), states: RefCell::default() }
     }
 
     /// A tape for evaluation: nothing is remembered.
     pub fn inference(pool: &Pool<T>) -> Self {
-        Self { pool: pool.clone(), recording: false, steps: RefCell::new(Vec::new()) }
+        Self { pool: pool.clone(), recording: false, steps: RefCell::default(), states: RefCell::default() }
     }
 
     /// The store of buffers this tape takes from.
@@ -119,6 +121,10 @@ impl<T: Scalar> Tape<T> {
                 step.backward(gradient, &mut gradients);
             }
         }
+        for state in self.states.into_inner() {
+            let lost = gradients.take_slot(state).is_some();
+            assert!(!lost, "connections were used, but not the embedding they were combined into");
+        }
         gradients
     }
 
@@ -132,6 +138,14 @@ impl<T: Scalar> Tape<T> {
         let differentiable = inputs.iter().any(Option::is_some);
         let slot = differentiable.then(|| self.push(Some(Box::new(step()))));
         Variable { value: Value::Computed(output), slot }
+    }
+
+    /// A place for the gradient of a second output of the operation that is recorded next.
+    pub(crate) fn state_slot(&self, inputs: &[Slot]) -> Slot {
+        let differentiable = inputs.iter().any(Option::is_some);
+        let slot = differentiable.then(|| self.push(None));
+        self.states.borrow_mut().extend(slot);
+        slot
     }
 
     fn push(&self, step: Option<Box<dyn Backward<T>>>) -> usize {

@@ -15,7 +15,7 @@ struct Shelves<T> {
     /// Free buffers by length.
     buffers: HashMap<usize, Vec<Vec<T>>>,
     spectra: HashMap<usize, Vec<Spectrum<T>>>,
-    workspaces: HashMap<usize, SpectralWorkspace<T>>,
+    workspaces: HashMap<usize, Vec<SpectralWorkspace<T>>>,
 }
 
 /// A matrix whose memory goes back to the pool when it is dropped.
@@ -70,16 +70,16 @@ impl<T: Scalar> Pool<T> {
         PooledSpectrum { spectrum: Some(spectrum), pool: self.clone() }
     }
 
-    /// Runs `operation` with the one workspace for d×d decompositions.
+    /// Runs `operation` with a workspace for d×d decompositions.
     pub(crate) fn with_workspace<R>(
         &self,
         dimension: usize,
         operation: impl FnOnce(&mut SpectralWorkspace<T>) -> R,
     ) -> R {
-        let mut workspace =
-            self.shelves().workspaces.remove(&dimension).unwrap_or_else(|| SpectralWorkspace::new(dimension));
+        let free = self.shelves().workspaces.get_mut(&dimension).and_then(Vec::pop);
+        let mut workspace = free.unwrap_or_else(|| SpectralWorkspace::new(dimension));
         let result = operation(&mut workspace);
-        self.shelves().workspaces.insert(dimension, workspace);
+        self.shelves().workspaces.entry(dimension).or_default().push(workspace);
         result
     }
 }

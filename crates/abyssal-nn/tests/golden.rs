@@ -1,0 +1,107 @@
+//! Logits, loss and gradients as PyTorch computes them (`golden/make_golden.py` made the files).
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use abyssal_graph::{Features, Graph};
+use abyssal_nn::models::{ModelConfig, TaskShape};
+use abyssal_nn::{GraphInput, Mode, Parameters};
+use abyssal_tensor::ops::Targets;
+use abyssal_tensor::{Matrix, Scalar};
+use serde::Deserialize;
+use serde_json::Value;
+
+use common::Setup;
+
+type Rows = Vec<Vec<f64>>;
+
+/// One file: a problem, and models on it.
+#[derive(Deserialize)]
+struct Golden {
+    nodes: usize,
+    edges: Vec<(u32, u32)>,
+    features: Rows,
+    labels: Vec<u32>,
+    train: Vec<u32>,
+    cases: Vec<Case>,
+}
+
+/// A model with its weights, and what must come out.
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    config: Value,
+    parameters: BTreeMap<String, Rows>,
+    logits: Rows,
+    loss: f64,
+    gradients: BTreeMap<String, Rows>,
+}
+
+impl Golden {
+    /// Compares every case in one precision.
+    ///
+    /// All values are of order 1 (weights, logits and gradients alike), so the tolerance is absolute.
+    fn check<T: Scalar>(&self, model: &str, tolerance: f64) {
+        for case in &self.cases {
+            let what = format!("{model}, {}, {}", case.name, T::NAME);
+            let outcome = self.setup::<T>(model, case).train();
+            assert_close(&format!("{what}: logits"), &outcome.logits, &case.logits, tolerance);
+            let loss = outcome.loss.to_f64();
+            assert!((loss - case.loss).abs() < tolerance, "{what}: loss {loss} instead of {}", case.loss);
+            assert_eq!(outcome.gradients.len(), case.gradients.len(), "{what}: number of parameters");
+            for (name, gradient) in &outcome.gradients {
+                let expected = &case.gradients[name];
+                assert_close(&format!("{what}: gradient of {name}"), gradient, expected, tolerance);
+            }
+        }
+    }
+
+    fn setup<T: Scalar>(&self, model: &str, case: &Case) -> Setup<T> {
+        let mut config = case.config.clone();
+        config["name"] = model.into();
+        let config: ModelConfig = serde_json::from_value(config).expect("a configuration of ours");
+        let graph = Graph::from_edges(self.nodes, self.edges.iter().copied()).expect("a valid graph");
+        // Features and weights are multiples of 1/1024, hence exact in either precision.
+        let features = Features::Dense(Matrix::from_rows(&self.features).cast());
+        let classes = case.logits[0].len();
+        let model = config.build::<T>(TaskShape { features: features.columns(), classes });
+        let named = model.specs().into_iter().map(|spec| {
+            let value = Matrix::from_rows(&case.parameters[&spec.name]).cast();
+            assert_eq!(value.shape(), spec.shape, "{}", spec.name);
+            (spec.name, value)
+        });
+        let parameters = Parameters::from_named(named);
+        let classes = self.train.iter().map(|&row| self.labels[row as usize]).collect();
+        let targets = Arc::new(Targets { rows: self.train.clone(), classes });
+        let input = GraphInput::new(&graph, &features);
+        // Nothing was dropped in PyTorch, and evaluation drops nothing here.
+        Setup { model, parameters, input, targets, mode: Mode::Evaluation }
+    }
+}
+
+fn assert_close<T: Scalar>(what: &str, actual: &Matrix<T>, expected: &Rows, tolerance: f64) {
+    let difference = actual.cast::<f64>().max_difference(&Matrix::from_rows(expected));
+    assert!(difference < tolerance, "{what} differs by {difference}");
+}
+
+/// Both precisions against the values of PyTorch's double precision.
+fn check(model: &str, file: &str, cases: usize) {
+    let golden: Golden = serde_json::from_str(file).expect("a file of make_golden.py");
+    assert_eq!(golden.cases.len(), cases);
+    golden.check::<f64>(model, 1e-9);
+    golden.check::<f32>(model, 1e-5);
+}
+
+/// Algorithm 1 with both gradients, both centrings, both heads, truncated, hard, and with Cora's settings.
+#[test]
+fn r_soft_graph_ain_equals_pytorch() {
+    check("r-soft-graph-ain", include_str!("golden/r_soft_graph_ain.json"), 6);
+}
+
+/// `H ← ReLU(Â·H·W + b)`, three layers.
+#[test]
+fn gcn_equals_pytorch() {
+    check("gcn", include_str!("golden/gcn.json"), 1);
+}
