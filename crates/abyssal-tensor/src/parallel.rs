@@ -28,6 +28,13 @@ pub fn with_threads<R: Send>(
     Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(operation))
 }
 
+/// Runs two computations side by side, where there is a thread to spare.
+///
+/// What one of them leaves of the processor (waiting for an eigen-decomposition, say) the other can use.
+pub fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B + Send) -> (A, B) {
+    rayon::join(first, second)
+}
+
 /// How many threads computations started here will use.
 pub fn threads() -> usize {
     rayon::current_num_threads()

@@ -7,7 +7,8 @@ use abyssal_nn::models::{Model, TaskShape};
 use abyssal_nn::{GraphInput, Mode, NnError, Parameters, Pass};
 use abyssal_tensor::ops::Targets;
 use abyssal_tensor::optimizer::{Adam, StepSchedule};
-use abyssal_tensor::tape::{Pool, Tape};
+use abyssal_tensor::parallel::join;
+use abyssal_tensor::tape::{Buffer, Pool, Tape};
 
 use crate::metrics::accuracy;
 use crate::{Best, Config, EpochMetrics, TrainError};
@@ -38,6 +39,15 @@ pub struct Trainer {
     test: Arc<Targets>,
     pool: Pool<f32>,
     state: TrainerState,
+    /// The loss and gradients at the present weights, where they are known already.
+    next_step: Option<Result<Step, NnError>>,
+}
+
+/// What a training step knows before it changes the weights.
+struct Step {
+    loss: f64,
+    /// One a parameter; `None` where the loss does not depend on it.
+    gradients: Vec<Option<Buffer<f32>>>,
 }
 
 impl Trainer {
@@ -69,6 +79,7 @@ impl Trainer {
             test: targets(dataset, split.test()),
             pool: Pool::new(),
             state,
+            next_step: None,
         })
     }
 
@@ -80,6 +91,7 @@ impl Trainer {
     /// Goes on from a stored state.
     pub fn restore(&mut self, state: TrainerState) {
         self.state = state;
+        self.next_step = None;
     }
 
     /// Whether all epochs are done, or none of the last `patience` was better.
@@ -94,17 +106,30 @@ impl Trainer {
 
     /// One epoch: a step on the training nodes, then an evaluation.
     ///
+    /// The evaluation and the gradients of the next epoch need the same weights and nothing of each other, so they
+    /// are computed side by side.
+    ///
     /// # Errors
     /// If numbers leave the finite range.
     pub fn run_epoch(&mut self) -> Result<EpochMetrics, TrainError> {
         let epoch = self.state.epoch;
         let learning_rate = self.schedule.rate(epoch);
         let diverged = |reason: String| TrainError::Diverged { epoch: epoch + 1, reason };
-        let loss = self.step(learning_rate).map_err(|error| diverged(error.to_string()))?;
+        let step = self.next_step.take().unwrap_or_else(|| self.compute_step(epoch));
+        let Step { loss, gradients } = step.map_err(|error| diverged(error.to_string()))?;
         if !loss.is_finite() {
             return Err(diverged(format!("the loss is {loss}")));
         }
-        let metrics = self.evaluate(learning_rate, loss).map_err(|error| diverged(error.to_string()))?;
+        self.apply(gradients, learning_rate);
+        let evaluation = if epoch + 1 < self.config.train.epochs {
+            let (evaluation, next_step) =
+                join(|| self.evaluate(learning_rate, loss), || self.compute_step(epoch + 1));
+            self.next_step = Some(next_step);
+            evaluation
+        } else {
+            self.evaluate(learning_rate, loss)
+        };
+        let metrics = evaluation.map_err(|error| diverged(error.to_string()))?;
         if !metrics.validation_loss.is_finite() {
             return Err(diverged(format!("the validation loss is {}", metrics.validation_loss)));
         }
@@ -115,27 +140,28 @@ impl Trainer {
         Ok(metrics)
     }
 
-    /// A training step; gives the loss before it.
-    fn step(&mut self, learning_rate: f64) -> Result<f64, NnError> {
+    /// The loss and its gradients at the present weights, with the dropout of an epoch.
+    fn compute_step(&self, epoch: usize) -> Result<Step, NnError> {
         let tape = Tape::recording(&self.pool);
-        let mode = Mode::Training { seed: self.config.seed, epoch: self.state.epoch as u32 };
+        let mode = Mode::Training { seed: self.config.seed, epoch: epoch as u32 };
         let pass = Pass::new(&tape, &self.state.parameters, mode);
         let scores = self.model.forward(&pass, &self.input)?;
         let loss = tape.cross_entropy(&scores, &self.train);
         let value = f64::from(loss.get(0, 0));
         let variables = pass.parameters;
         let mut gradients = tape.backward(&loss);
+        let gradients = variables.iter().map(|variable| gradients.take(variable)).collect();
+        Ok(Step { loss: value, gradients })
+    }
+
+    fn apply(&mut self, gradients: Vec<Option<Buffer<f32>>>, learning_rate: f64) {
         self.state.optimizer.begin_step();
-        for (index, variable) in variables.into_iter().enumerate() {
-            let gradient = gradients.take(&variable);
-            // Dropped first, so that the weight has one holder and is changed in place.
-            drop(variable);
+        for (index, gradient) in gradients.into_iter().enumerate() {
             if let Some(gradient) = gradient {
                 let weight = self.state.parameters.value_mut(index);
                 self.state.optimizer.update(index, learning_rate, weight, &gradient);
             }
         }
-        Ok(value)
     }
 
     fn evaluate(&self, learning_rate: f64, loss: f64) -> Result<EpochMetrics, NnError> {

@@ -12,7 +12,7 @@ use abyssal_tensor::tape::Variable;
 use crate::{Embedding, GraphInput, ParameterSpec, Pass};
 
 /// One kind of aggregation.
-pub trait Aggregation {
+pub trait Aggregation: Send + Sync {
     /// The parameters of one layer, all named `prefix.…`.
     fn specs(&self, prefix: &str, inputs: usize, outputs: usize) -> Vec<ParameterSpec>;
 

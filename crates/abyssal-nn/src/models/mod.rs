@@ -23,7 +23,7 @@ pub struct TaskShape {
 }
 
 /// A model: its parameters and its way from a graph to class scores.
-pub trait Model<T: Scalar> {
+pub trait Model<T: Scalar>: Send + Sync {
     /// All parameters, in the order [`Pass::parameters`] holds them.
     fn specs(&self) -> Vec<ParameterSpec>;
 
