@@ -143,6 +143,9 @@ fn every_setting_has_exact_gradients() {
         ("no normalisation", RSoftGraphAinConfig { strength: 0.0, ..config() }),
         ("no exponent", RSoftGraphAinConfig { exponent: 0.0, rank: Rank::Count(3), ..config() }),
         ("full memory", RSoftGraphAinConfig { residual_memory: 1.0, initial_decay: 1.0, ..config() }),
+        ("no memory", RSoftGraphAinConfig { residual_memory: 0.0, initial_decay: 0.0, ..config() }),
+        ("residual memory only", RSoftGraphAinConfig { initial_decay: 0.0, ..config() }),
+        ("initial memory only", RSoftGraphAinConfig { residual_memory: 0.0, ..config() }),
         ("one layer", RSoftGraphAinConfig { layers: 1, ..config() }),
         ("nothing but a convolution", RSoftGraphAinConfig { layers: 1, head: Head::Convolution, ..config() }),
     ];

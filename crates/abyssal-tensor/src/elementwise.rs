@@ -27,7 +27,7 @@ pub(crate) fn column_sums<T: Scalar>(matrix: &Matrix<T>, sums: &mut Matrix<T>, p
     assert_eq!(sums.shape(), (1, columns));
     let mut partials = pool.take(partial_count(matrix.rows()), columns);
     sum_over_rows(matrix.rows(), columns, sums.as_mut_slice(), partials.as_mut_slice(), |range, partial| {
-        add_rows(partial, &matrix.as_slice()[range.start * columns..range.end * columns]);
+        sum_rows(partial, &matrix.as_slice()[range.start * columns..range.end * columns]);
     });
 }
 
@@ -56,7 +56,8 @@ vectorized! {
 }
 
 vectorized! {
-    fn add_rows<'a, T>(sums: &'a mut [T], rows: &'a [T]) {
+    fn sum_rows<'a, T>(sums: &'a mut [T], rows: &'a [T]) {
+        sums.fill(T::ZERO);
         for row in rows.chunks_exact(sums.len().max(1)) {
             for (sum, &value) in sums.iter_mut().zip(row) {
                 *sum += value;

@@ -7,7 +7,6 @@ use faer::diag::DiagMut;
 use faer::dyn_stack::{MemStack, StackReq};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::linalg::matmul;
-use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par, Spec};
 
 /// Dense kernels on the calling thread.
@@ -21,7 +20,7 @@ pub trait DenseKernels: Sized + 'static {
         scale: Self,
     );
 
-    /// The lower triangle of `C = XᵀX`.
+    /// The lower triangle of `C = XᵀX`; what is above is arbitrary.
     fn gram_lower(output: MatMut<'_, Self>, tall: MatRef<'_, Self>);
 
     /// The memory [`DenseKernels::eigen`] needs for a d×d matrix.
@@ -51,17 +50,18 @@ macro_rules! kernels {
             }
 
             fn gram_lower(output: MatMut<'_, Self>, tall: MatRef<'_, Self>) {
-                triangular::matmul(
-                    output,
-                    BlockStructure::TriangularLower,
-                    Accum::Replace,
-                    tall.transpose(),
-                    BlockStructure::Rectangular,
-                    tall,
-                    BlockStructure::Rectangular,
-                    1.0,
-                    Par::Seq,
-                );
+                // Panels from the diagonal down. At these sizes this is faster than faer's triangular product, which
+                // computes small triangles as squares: measured 126 against 196 µs for 2708×64.
+                let dimension = tall.ncols();
+                let width = (dimension / 4).max(1).next_multiple_of(16);
+                let mut output = output;
+                for start in (0..dimension).step_by(width) {
+                    let (height, width) = (dimension - start, width.min(dimension - start));
+                    let panel = output.as_mut().submatrix_mut(start, start, height, width);
+                    let left = tall.transpose().subrows(start, height);
+                    let right = tall.subcols(start, width);
+                    matmul::matmul(panel, Accum::Replace, left, right, 1.0, Par::Seq);
+                }
             }
 
             fn eigen_scratch(dimension: usize) -> StackReq {

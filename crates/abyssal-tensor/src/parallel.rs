@@ -13,7 +13,11 @@ use crate::vectorized::vectorized;
 /// Rows of a block hold about this many values: small enough for a core's own cache.
 const BLOCK_VALUES: usize = 8192;
 /// At most this many partial sums are kept in a reduction.
-const PARTIAL_SUMS: usize = 64;
+const PARTIAL_SUMS: usize = 60;
+/// Partial sums come in multiples of this, so that 2, 3, 4 or 6 threads have equal shares.
+const EVEN_SHARES: usize = 12;
+/// A partial sum over fewer rows than this is not worth adding up.
+const PARTIAL_ROWS: usize = 192;
 /// Less work than this (in touched values or multiply-adds) is not worth waking another thread.
 const SERIAL_WORK: usize = 1 << 15;
 
@@ -91,13 +95,15 @@ pub fn partial_count(rows: usize) -> usize {
 
 /// How many rows go into one partial sum.
 fn partial_rows(rows: usize) -> usize {
-    rows.div_ceil(PARTIAL_SUMS).next_multiple_of(64).max(256)
+    let count = (rows / PARTIAL_ROWS).clamp(1, PARTIAL_SUMS);
+    let count = if count > EVEN_SHARES { count - count % EVEN_SHARES } else { count };
+    rows.div_ceil(count).max(1)
 }
 
 /// Sums `operation(rows, partial)` over ranges of rows into `total`.
 ///
-/// `partials` is scratch of [`partial_count`]`(rows) · total.len()` values. Every partial sum starts at zero and
-/// they are added in the order of the rows, whoever computed them.
+/// `partials` is scratch of [`partial_count`]`(rows) · total.len()` values. The operation writes every value of its
+/// partial sum; they are added in the order of the rows, whoever computed them.
 pub fn sum_over_rows<T: Scalar>(
     rows: usize,
     work_per_row: usize,
@@ -108,7 +114,6 @@ pub fn sum_over_rows<T: Scalar>(
     let step = partial_rows(rows);
     let width = total.len().max(1);
     let run = |(index, partial): (usize, &mut [T])| {
-        partial.fill(T::ZERO);
         operation(index * step..((index + 1) * step).min(rows), partial);
     };
     if is_small(rows, work_per_row) {
@@ -133,7 +138,6 @@ pub fn sum_while_writing<T: Scalar>(
     let width = total.len().max(1);
     let chunk = (step * columns).max(1);
     let run = |(index, (partial, block)): (usize, (&mut [T], &mut [T]))| {
-        partial.fill(T::ZERO);
         operation(index * step..((index + 1) * step).min(rows), block, partial);
     };
     if is_small(rows, work_per_row) {

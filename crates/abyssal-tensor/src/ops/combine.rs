@@ -102,10 +102,14 @@ impl<T: Scalar> Tape<T> {
                 let states = [output.as_mut_slice(), last.as_mut_slice(), initial.as_mut_slice()];
                 for_each_block_of(states, columns, 8 * columns, |first, [block, last, initial]| {
                     let range = first * columns..first * columns + block.len();
-                    let hidden = &hidden.as_slice()[range.clone()];
-                    take_up(last, keep, initial, share, hidden);
-                    shifted_copy(block, alpha, &input.as_slice()[range], shift.as_slice());
-                    add_connections(block, beta, last, gamma, initial);
+                    let sources = (&input.as_slice()[range.clone()], &hidden.as_slice()[range]);
+                    take_up_and_combine(
+                        weights,
+                        (keep, share),
+                        sources,
+                        shift.as_slice(),
+                        (block, last, initial),
+                    );
                 });
                 (Value::Computed(Arc::new(last)), Value::Computed(Arc::new(initial)), History::Fuzzy)
             }
@@ -158,11 +162,34 @@ impl<T: Scalar> Tape<T> {
 }
 
 vectorized! {
-    /// `last = p·last + hidden`, `initial += c·hidden`.
-    fn take_up<'a, T>(last: &'a mut [T], keep: T, initial: &'a mut [T], share: T, hidden: &'a [T]) {
-        for ((last, initial), &hidden) in last.iter_mut().zip(initial).zip(hidden) {
-            *last = keep * *last + hidden;
-            *initial += share * hidden;
+    /// `last = p·last + hidden`, `initial += c·hidden`, `output = α·input - 1·shift + β·last + γ·initial`, in one pass:
+    /// the sources are `(input, hidden)`, the targets `(output, last, initial)`.
+    fn take_up_and_combine<'a, T>(
+        weights: [T; 3],
+        memory: (T, T),
+        sources: (&'a [T], &'a [T]),
+        shift: &'a [T],
+        targets: (&'a mut [T], &'a mut [T], &'a mut [T]),
+    ) {
+        let ([alpha, beta, gamma], (keep, share)) = (weights, memory);
+        let width = shift.len().max(1);
+        let states = targets.1.chunks_exact_mut(width).zip(targets.2.chunks_exact_mut(width));
+        let sources = sources.0.chunks_exact(width).zip(sources.1.chunks_exact(width));
+        for ((output, (last, initial)), (input, hidden)) in
+            targets.0.chunks_exact_mut(width).zip(states).zip(sources)
+        {
+            // Two short loops over a row that stays close: with all five arrays in one, the compiler
+            // gives up proving that they do not overlap, and does not vectorise.
+            for ((last, initial), &hidden) in last.iter_mut().zip(&mut *initial).zip(hidden) {
+                *last = keep * *last + hidden;
+                *initial += share * hidden;
+            }
+            let states = last.iter().zip(&*initial);
+            for ((output, (&last, &initial)), (&input, &shift)) in
+                output.iter_mut().zip(states).zip(input.iter().zip(shift))
+            {
+                *output = alpha * input - shift + (beta * last + gamma * initial);
+            }
         }
     }
 }
@@ -286,13 +313,17 @@ vectorized! {
         let outer = gradient.chunks_exact_mut(width).zip(last.chunks_exact_mut(width));
         let inner = initial.chunks_exact_mut(width).zip(hidden.chunks_exact_mut(width));
         for ((gradient, last), (initial, hidden)) in outer.zip(inner) {
-            for column in 0..width {
-                let of_last = last[column] + beta * gradient[column];
-                let of_initial = initial[column] + gamma * gradient[column];
-                hidden[column] = of_last + share * of_initial;
-                last[column] = keep * of_last;
-                initial[column] = of_initial;
-                gradient[column] = alpha * (gradient[column] - mean[column]);
+            for (((hidden, last), initial), &gradient) in
+                hidden.iter_mut().zip(last).zip(initial).zip(&*gradient)
+            {
+                let of_last = *last + beta * gradient;
+                let of_initial = *initial + gamma * gradient;
+                *hidden = of_last + share * of_initial;
+                *last = keep * of_last;
+                *initial = of_initial;
+            }
+            for (gradient, &mean) in gradient.iter_mut().zip(mean) {
+                *gradient = alpha * (*gradient - mean);
             }
         }
     }
