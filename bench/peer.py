@@ -11,7 +11,7 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
-from torch.nn.functional import cross_entropy, embedding_bag
+from torch.nn.functional import cross_entropy, dropout, embedding_bag
 
 # PyTorch says so at every start: CSR tensors are in beta, and their indices are not checked.
 warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|invariant checks)")
@@ -152,7 +152,7 @@ class Peer:
             normalization = self.normalization(values)
         return values @ normalization
 
-    def forward(self) -> Tensor:
+    def forward(self, training: bool) -> Tensor:
         """Logits of all nodes (the paper's Algorithm 1)."""
         config, parameters = self.config, self.parameters
         total = config["aggregated"] + config["residual"] + config["initial"]
@@ -160,11 +160,12 @@ class Peer:
 
         projected = sparse_product(self.features, parameters["layers.0.weight"])
         hidden = torch.relu(self.soft_normalize(center(sparse_product(self.adjacency, projected))))
+        hidden = dropout(hidden, config["hidden_dropout"], training)
         last = initial = hidden
         for layer in range(1, config["layers"]):
             aggregated = sparse_product(self.adjacency, hidden @ parameters[f"layers.{layer}.weight"])
             combined = alpha * center(aggregated) + beta * last + gamma * initial
-            hidden = torch.relu(self.soft_normalize(combined))
+            hidden = dropout(torch.relu(self.soft_normalize(combined)), config["hidden_dropout"], training)
             last = config["residual_memory"] * last + hidden
             initial = initial + config["initial_decay"] ** layer * hidden
         return hidden @ parameters["head.weight"] + parameters["head.bias"]
@@ -172,10 +173,10 @@ class Peer:
     def epoch(self) -> Epoch:
         start = time.perf_counter()
         self.optimizer.zero_grad()
-        loss = cross_entropy(self.logits()[self.train], self.labels[self.train])
+        loss = cross_entropy(self.logits(True)[self.train], self.labels[self.train])
         loss.backward()
         self.optimizer.step()
         with torch.no_grad():
-            predicted = self.logits()[self.validation].argmax(dim=1)
+            predicted = self.logits(False)[self.validation].argmax(dim=1)
             accuracy = (predicted == self.labels[self.validation]).float().mean().item()
         return Epoch(time.perf_counter() - start, loss.item(), accuracy)

@@ -107,6 +107,7 @@ fn settings(workload: &Value) -> Vec<(String, toml::Value)> {
                 "initial",
                 "residual_memory",
                 "initial_decay",
+                "hidden_dropout",
             ],
         ),
     ];

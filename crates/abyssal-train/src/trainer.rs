@@ -5,7 +5,8 @@ use std::sync::Arc;
 use abyssal_graph::Dataset;
 use abyssal_nn::models::{Model, TaskShape};
 use abyssal_nn::{GraphInput, Mode, NnError, Parameters, Pass};
-use abyssal_tensor::ops::Targets;
+use abyssal_tensor::Matrix;
+use abyssal_tensor::ops::{Targets, mean_cross_entropy};
 use abyssal_tensor::optimizer::{Adam, StepSchedule};
 use abyssal_tensor::parallel::join;
 use abyssal_tensor::tape::{Buffer, Pool, Tape};
@@ -46,8 +47,18 @@ pub struct Trainer {
 /// What a training step knows before it changes the weights.
 struct Step {
     loss: f64,
+    /// How well the weights do before the step, if the training pass tells: if nothing was dropped.
+    evaluation: Option<Evaluation>,
     /// One a parameter; `None` where the loss does not depend on it.
     gradients: Vec<Option<Buffer<f32>>>,
+}
+
+/// How well weights do.
+struct Evaluation {
+    validation_loss: f64,
+    train_accuracy: f64,
+    validation_accuracy: f64,
+    test_accuracy: f64,
 }
 
 impl Trainer {
@@ -106,8 +117,8 @@ impl Trainer {
 
     /// One epoch: a step on the training nodes, then an evaluation.
     ///
-    /// The evaluation and the gradients of the next epoch need the same weights and nothing of each other, so they
-    /// are computed side by side.
+    /// The evaluation and the gradients of the next epoch need the same weights. Where something is dropped they are
+    /// two passes, computed side by side; where nothing is, they are one.
     ///
     /// # Errors
     /// If numbers leave the finite range.
@@ -116,28 +127,51 @@ impl Trainer {
         let learning_rate = self.schedule.rate(epoch);
         let diverged = |reason: String| TrainError::Diverged { epoch: epoch + 1, reason };
         let step = self.next_step.take().unwrap_or_else(|| self.compute_step(epoch));
-        let Step { loss, gradients } = step.map_err(|error| diverged(error.to_string()))?;
+        let Step { loss, gradients, .. } = step.map_err(|error| diverged(error.to_string()))?;
         if !loss.is_finite() {
             return Err(diverged(format!("the loss is {loss}")));
         }
         self.apply(gradients, learning_rate);
-        let evaluation = if epoch + 1 < self.config.train.epochs {
-            let (evaluation, next_step) =
-                join(|| self.evaluate(learning_rate, loss), || self.compute_step(epoch + 1));
-            self.next_step = Some(next_step);
-            evaluation
-        } else {
-            self.evaluate(learning_rate, loss)
-        };
-        let metrics = evaluation.map_err(|error| diverged(error.to_string()))?;
-        if !metrics.validation_loss.is_finite() {
-            return Err(diverged(format!("the validation loss is {}", metrics.validation_loss)));
+        let Evaluation { validation_loss, train_accuracy, validation_accuracy, test_accuracy } =
+            self.evaluate_and_prepare(epoch + 1).map_err(|error| diverged(error.to_string()))?;
+        if !validation_loss.is_finite() {
+            return Err(diverged(format!("the validation loss is {validation_loss}")));
         }
+        let metrics = EpochMetrics {
+            epoch: epoch + 1,
+            learning_rate,
+            loss,
+            validation_loss,
+            train_accuracy,
+            validation_accuracy,
+            test_accuracy,
+        };
         self.state.epoch += 1;
         if self.state.best.update(&metrics, self.config.train.selection) {
             self.state.best_parameters.copy_from(&self.state.parameters);
         }
         Ok(metrics)
+    }
+
+    /// Evaluates the present weights, and computes the step of the next epoch if there is one.
+    fn evaluate_and_prepare(&mut self, next_epoch: usize) -> Result<Evaluation, NnError> {
+        if next_epoch >= self.config.train.epochs {
+            return self.evaluate();
+        }
+        let (evaluation, mut step) = if self.model.has_dropout() {
+            let (evaluation, step) = join(|| self.evaluate(), || self.compute_step(next_epoch));
+            (Some(evaluation), step)
+        } else {
+            (None, self.compute_step(next_epoch))
+        };
+        let of_step = step.as_mut().ok().and_then(|step| step.evaluation.take());
+        self.next_step = Some(step);
+        match (evaluation, of_step) {
+            (Some(evaluation), _) => evaluation,
+            (None, Some(evaluation)) => Ok(evaluation),
+            // The step failed. An evaluation of its own fails in the same place and says why.
+            (None, None) => self.evaluate(),
+        }
     }
 
     /// The loss and its gradients at the present weights, with the dropout of an epoch.
@@ -148,10 +182,11 @@ impl Trainer {
         let scores = self.model.forward(&pass, &self.input)?;
         let loss = tape.cross_entropy(&scores, &self.train);
         let value = f64::from(loss.get(0, 0));
+        let evaluation = (!self.model.has_dropout()).then(|| self.judge(&scores));
         let variables = pass.parameters;
         let mut gradients = tape.backward(&loss);
         let gradients = variables.iter().map(|variable| gradients.take(variable)).collect();
-        Ok(Step { loss: value, gradients })
+        Ok(Step { loss: value, evaluation, gradients })
     }
 
     fn apply(&mut self, gradients: Vec<Option<Buffer<f32>>>, learning_rate: f64) {
@@ -164,19 +199,21 @@ impl Trainer {
         }
     }
 
-    fn evaluate(&self, learning_rate: f64, loss: f64) -> Result<EpochMetrics, NnError> {
+    fn evaluate(&self) -> Result<Evaluation, NnError> {
         let tape = Tape::inference(&self.pool);
         let pass = Pass::new(&tape, &self.state.parameters, Mode::Evaluation);
         let scores = self.model.forward(&pass, &self.input)?;
-        Ok(EpochMetrics {
-            epoch: self.state.epoch + 1,
-            learning_rate,
-            loss,
-            validation_loss: f64::from(tape.cross_entropy(&scores, &self.validation).get(0, 0)),
-            train_accuracy: accuracy(&scores, &self.train),
-            validation_accuracy: accuracy(&scores, &self.validation),
-            test_accuracy: accuracy(&scores, &self.test),
-        })
+        Ok(self.judge(&scores))
+    }
+
+    /// Compares scores with labels.
+    fn judge(&self, scores: &Matrix<f32>) -> Evaluation {
+        Evaluation {
+            validation_loss: mean_cross_entropy(scores, &self.validation),
+            train_accuracy: accuracy(scores, &self.train),
+            validation_accuracy: accuracy(scores, &self.validation),
+            test_accuracy: accuracy(scores, &self.test),
+        }
     }
 }
 

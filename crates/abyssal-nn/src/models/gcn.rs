@@ -67,6 +67,10 @@ impl<T: Scalar> Model<T> for Gcn {
             .collect()
     }
 
+    fn has_dropout(&self) -> bool {
+        self.config.input_dropout > 0.0 || self.config.hidden_dropout > 0.0
+    }
+
     fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError> {
         let mut hidden = None;
         let mut parameters = pass.parameters.chunks_exact(2).enumerate().peekable();

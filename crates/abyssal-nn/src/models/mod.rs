@@ -27,6 +27,9 @@ pub trait Model<T: Scalar>: Send + Sync {
     /// All parameters, in the order [`Pass::parameters`] holds them.
     fn specs(&self) -> Vec<ParameterSpec>;
 
+    /// Whether training passes differ from evaluation: whether anything is dropped.
+    fn has_dropout(&self) -> bool;
+
     /// Scores (logits) of every node for every class. Shape n×C.
     ///
     /// # Errors

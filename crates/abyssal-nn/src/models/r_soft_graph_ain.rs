@@ -184,6 +184,11 @@ impl<T: Scalar, A: Aggregation> Model<T> for RSoftGraphAin<A> {
         specs
     }
 
+    fn has_dropout(&self) -> bool {
+        let RSoftGraphAinConfig { input_dropout, hidden_dropout, output_dropout, .. } = self.config;
+        [input_dropout, hidden_dropout, output_dropout].iter().any(|&rate| rate > 0.0)
+    }
+
     fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError> {
         let config = &self.config;
         let layer = config.layer();

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::Scalar;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
+use crate::{Matrix, Scalar};
 
 /// Which rows are to be classified, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,16 @@ impl<T: Scalar> Tape<T> {
             targets: Arc::clone(targets),
         })
     }
+}
+
+/// The value of [`Tape::cross_entropy`] without its gradient.
+pub fn mean_cross_entropy<T: Scalar>(logits: &Matrix<T>, targets: &Targets) -> f64 {
+    let mut logarithms = vec![T::ZERO; logits.columns()];
+    let pairs = targets.rows.iter().zip(&targets.classes);
+    let losses = pairs.map(|(&row, &class)| {
+        -log_softmax(logits.row(row as usize), &mut logarithms)[class as usize].to_f64()
+    });
+    losses.sum::<f64>() / targets.rows.len() as f64
 }
 
 /// Writes `log softmax(z)` without overflow.
@@ -76,7 +86,6 @@ impl<T: Scalar> Backward<T> for CrossEntropy<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Matrix;
     use crate::ops::check::check;
     use crate::tape::Pool;
     use crate::testing::random_matrix;
@@ -96,5 +105,6 @@ mod tests {
         let logits = tape.constant(&Arc::new(Matrix::from_rows(&[[1e30f32, 0.0], [0.0, 1e30]])));
         let targets = Arc::new(Targets { rows: vec![0, 1], classes: vec![0, 1] });
         assert_eq!(tape.cross_entropy(&logits, &targets).get(0, 0), 0.0);
+        assert_eq!(mean_cross_entropy(&logits, &targets), 0.0);
     }
 }

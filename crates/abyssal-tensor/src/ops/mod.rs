@@ -13,7 +13,7 @@ mod sparse_linear;
 
 pub use activate::Activation;
 pub use combine::{Centering, Connections, Memory, Mixture};
-pub use cross_entropy::Targets;
+pub use cross_entropy::{Targets, mean_cross_entropy};
 pub use dropout::Dropout;
 pub use soft_normalize::{Gradient, SoftNormalization};
 

@@ -75,27 +75,36 @@ impl<T: Scalar> Tape<T> {
         });
         let output = Arc::new(output);
         Ok(self.record(Arc::clone(&output), &[input.slot], || SoftNormalize {
-            input: (input.value.clone(), input.slot),
+            input: input.slot,
             matrix,
-            exact: (gradient == Gradient::Full).then_some((whitening, spectrum)),
+            exact: (gradient == Gradient::Full).then(|| Exact {
+                input: input.value.clone(),
+                whitening,
+                spectrum,
+            }),
             mask: Mask::new(activation, dropout, &output),
         }))
     }
 }
 
 struct SoftNormalize<T: Scalar> {
-    input: (Value<T>, Slot),
+    input: Slot,
     matrix: Buffer<T>,
-    /// What the derivative of `M` needs, where it is wanted.
-    exact: Option<(Whitening, PooledSpectrum<T>)>,
+    exact: Option<Exact<T>>,
     mask: Mask<T>,
+}
+
+/// What the derivative of `M` needs. Where it is not wanted, `B` is not kept.
+struct Exact<T: Scalar> {
+    input: Value<T>,
+    whitening: Whitening,
+    spectrum: PooledSpectrum<T>,
 }
 
 impl<T: Scalar> Backward<T> for SoftNormalize<T> {
     /// `B̄ = Ḣ·M + 2·B·Ḡ`, `Ḡ` from `S = BᵀḢ`; the second term only in full mode.
     fn backward(self: Box<Self>, mut gradient: Buffer<T>, gradients: &mut Gradients<T>) {
-        let (input, slot) = self.input;
-        let (rows, columns) = input.shape();
+        let (rows, columns) = gradient.shape();
         let mut input_gradient = gradients.pool().take(rows, columns);
         let (mask, matrix) = (&self.mask, &self.matrix);
         let work = columns * columns;
@@ -110,7 +119,7 @@ impl<T: Scalar> Backward<T> for SoftNormalize<T> {
                     T::multiply(block, Accum::Replace, gradient, matrix.as_faer(), T::ONE);
                 });
             }
-            Some((whitening, spectrum)) => {
+            Some(Exact { input, whitening, spectrum }) => {
                 let mut product = gradients.pool().take(columns, columns);
                 let length = transposed_product_scratch(rows, columns, columns);
                 let mut scratch = gradients.pool().take(1, length);
@@ -136,7 +145,7 @@ impl<T: Scalar> Backward<T> for SoftNormalize<T> {
                 });
             }
         }
-        gradients.add(slot, input_gradient);
+        gradients.add(self.input, input_gradient);
     }
 }
 
