@@ -145,7 +145,8 @@ fn deep_on_a_disconnected_graph() {
 fn features_of_any_size() {
     let graph = connected_graph(NODES, 10, 1);
     let Features::Dense(features) = random_features(NODES, 5, 2) else { panic!("dense features") };
-    for scale in [1e-15, 1e15] {
+    // From 1e-19 on, squares are subnormal in single precision and below.
+    for scale in [1e-30, 1e-20, 1e-19, 1e-15, 1e15] {
         let scaled = Matrix::from_fn(NODES, 5, |row, column| scale * features.get(row, column));
         assert_finite(&format!("scale {scale}"), &graph, &Features::Dense(scaled), 4);
     }

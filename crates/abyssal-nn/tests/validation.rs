@@ -74,11 +74,12 @@ fn settings_of_r_soft_graph_ain_out_of_range_are_refused() {
         ("rank", "-3", "-3", RATIO),
         ("rank", "nan", "NaN", RATIO),
         ("rank", "inf", "inf", RATIO),
-        ("aggregated", "0.0", "0", "above 0"),
+        ("aggregated", "0.0", "0", "above 0 and at most 1e9"),
     ];
-    const WEIGHT_REFUSED: &[(&str, &str)] = &[("-0.1", "-0.1"), ("nan", "NaN"), ("inf", "inf")];
-    rows.extend(each(&["aggregated"], WEIGHT_REFUSED, "above 0"));
-    rows.extend(each(&["residual", "initial"], WEIGHT_REFUSED, "at least 0"));
+    const WEIGHT_REFUSED: &[(&str, &str)] =
+        &[("-0.1", "-0.1"), ("1e10", "10000000000"), ("nan", "NaN"), ("inf", "inf")];
+    rows.extend(each(&["aggregated"], WEIGHT_REFUSED, "above 0 and at most 1e9"));
+    rows.extend(each(&["residual", "initial"], WEIGHT_REFUSED, "between 0 and 1e9"));
     rows.extend(each(&["strength", "exponent", "residual_memory", "initial_decay"], UNIT_REFUSED, UNIT));
     rows.extend(each(&["input_dropout", "hidden_dropout", "output_dropout"], RATE_REFUSED, RATE));
     assert_refused::<RSoftGraphAinConfig>("r-soft-graph-ain", &rows);

@@ -11,6 +11,8 @@ use crate::kernels::DenseKernels;
 pub trait Scalar: RealField + DenseKernels + Copy + Default + Debug + Display + Send + Sync + Sum {
     /// The distance from 1 to the next larger number.
     const EPSILON: Self;
+    /// A sum of squares below this counts as zero: its powers would leave the range of the type.
+    const NEGLIGIBLE: Self;
     /// The additive identity.
     const ZERO: Self;
     /// The multiplicative identity.
@@ -33,9 +35,10 @@ pub trait Scalar: RealField + DenseKernels + Copy + Default + Debug + Display + 
 }
 
 macro_rules! scalar {
-    ($type:ident) => {
+    ($type:ident, $negligible:literal) => {
         impl Scalar for $type {
             const EPSILON: Self = $type::EPSILON;
+            const NEGLIGIBLE: Self = $negligible;
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
             const NAME: &'static str = stringify!($type);
@@ -66,5 +69,5 @@ macro_rules! scalar {
     };
 }
 
-scalar!(f32);
-scalar!(f64);
+scalar!(f32, 1e-30);
+scalar!(f64, 1e-180);

@@ -280,15 +280,17 @@ fn multiply_stretch<T: Scalar, const W: usize>(
 pub struct SparseOperator<T> {
     matrix: Csr<T>,
     /// `None` where the matrix is symmetric, and so its own transpose.
-    transpose: Option<(Csr<T>, Vec<u32>)>,
+    transpose: Option<Csr<T>>,
+    /// For each entry of the transpose the position of the entry it came from.
+    sources: Vec<u32>,
 }
 
 impl<T: Scalar> SparseOperator<T> {
     /// Prepares an operator; a symmetric matrix is recognised and stored once.
     pub fn new(matrix: Csr<T>) -> Self {
         let (transpose, sources) = matrix.transposed();
-        let transpose = if transpose == matrix { None } else { Some((transpose, sources)) };
-        Self { matrix, transpose }
+        let transpose = if transpose == matrix { None } else { Some(transpose) };
+        Self { matrix, transpose, sources }
     }
 
     /// The matrix itself.
@@ -298,24 +300,13 @@ impl<T: Scalar> SparseOperator<T> {
 
     /// Its transpose.
     pub fn transpose(&self) -> &Csr<T> {
-        self.transpose.as_ref().map_or(&self.matrix, |(transpose, _)| transpose)
+        self.transpose.as_ref().unwrap_or(&self.matrix)
     }
 
     /// Rearranges values given in the order of the matrix into the order of its transpose.
     pub fn transpose_values(&self, values: &[T], transposed: &mut [T]) {
-        match &self.transpose {
-            Some((_, sources)) => {
-                for (target, &source) in transposed.iter_mut().zip(sources) {
-                    *target = values[source as usize];
-                }
-            }
-            // Symmetric in pattern and original values, but these values are others: go through the pattern.
-            None => {
-                let (_, sources) = self.matrix.transposed();
-                for (target, &source) in transposed.iter_mut().zip(&sources) {
-                    *target = values[source as usize];
-                }
-            }
+        for (target, &source) in transposed.iter_mut().zip(&self.sources) {
+            *target = values[source as usize];
         }
     }
 }

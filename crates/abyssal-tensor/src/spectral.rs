@@ -4,6 +4,12 @@
 //!
 //! `M = a · U f(Λ) Uᵀ + (1 - a) · I`, with `f(λ) = λ^(-b/2)` on the largest `d₀` eigenvalues and 0 on the others.
 //!
+//! # Truncation
+//!
+//! Only kept eigenvectors enter the product that makes `M`. All of them are computed, though: three quarters of the time
+//! of a decomposition go into making the matrix tridiagonal, which is needed for any number of eigenvectors, and faer's
+//! partial solver gave up (panicked) on a Gram matrix of random embeddings, whose eigenvalues lie close together.
+//!
 //! # Differentiating it
 //!
 //! Eigenvectors of equal eigenvalues are not differentiable, so differentiating an eigen-decomposition gives NaN:
@@ -80,9 +86,17 @@ impl<T: Scalar> SpectralWorkspace<T> {
     /// If the matrix holds infinity or NaN, or the solver does not converge.
     pub fn decompose(&mut self, gram: &Matrix<T>, spectrum: &mut Spectrum<T>) -> Result<(), TensorError> {
         let dimension = gram.rows();
-        // A sum of squares is finite exactly if the column it comes from is.
-        if (0..dimension).any(|index| !gram.get(index, index).is_finite()) {
+        // Infinity and NaN anywhere in a column show in the sum of its squares.
+        let squares = (0..dimension).map(|index| gram.get(index, index));
+        if squares.clone().any(|square| !square.is_finite()) {
             return Err(TensorError::NotFinite { operation: "soft normalisation" });
+        }
+        if squares.clone().all(|square| square < T::NEGLIGIBLE) {
+            // As good as zero: nothing to whiten, and nothing a solver could work on.
+            spectrum.values.fill(T::ZERO);
+            spectrum.vectors.as_mut_slice().fill(T::ZERO);
+            (0..dimension).for_each(|index| spectrum.vectors.set(index, index, T::ONE));
+            return Ok(());
         }
         let vectors =
             MatMut::from_column_major_slice_mut(spectrum.vectors.as_mut_slice(), dimension, dimension);
@@ -250,6 +264,22 @@ mod tests {
         let zero = whitening_of(&Matrix::zeros(3, 3), &whitening);
         assert!(zero.max_difference(&Matrix::from_fn(3, 3, |i, j| if i == j { 0.6 } else { 0.0 })) < 1e-14);
         assert!(whitening_of(&with_eigenvalues(&[2.0, 0.0, 0.0]), &whitening).is_finite());
+    }
+
+    /// Embeddings of 1e-19 in single precision: their squares are subnormal, their inverse powers infinite.
+    #[test]
+    fn negligible_matrices_count_as_zero() {
+        let gram = Matrix::from_fn(3, 3, |row, column| if row == column { 1e-38f32 } else { 1e-40 });
+        let mut workspace = SpectralWorkspace::new(3);
+        let mut spectrum = Spectrum::new(3);
+        workspace.decompose(&gram, &mut spectrum).unwrap();
+        let whitening = Whitening { strength: 0.4, exponent: 1.0, rank: 3 };
+        let mut matrix = Matrix::zeros(3, 3);
+        workspace.whitening_matrix(&whitening, &spectrum, &mut matrix);
+        assert!(matrix.max_difference(&Matrix::from_fn(3, 3, |i, j| if i == j { 0.6 } else { 0.0 })) < 1e-7);
+        let mut gradient = Matrix::from_fn(3, 3, |_, _| 1.0f32);
+        workspace.gradient(&whitening, &spectrum, &mut gradient);
+        assert!(gradient.is_finite());
     }
 
     #[test]

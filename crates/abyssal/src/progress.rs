@@ -56,7 +56,7 @@ impl Observer for Progress {
             }
             Self::Lines { epochs } => {
                 let step = (*epochs / 10).max(1);
-                if metrics.epoch == 1 || metrics.epoch % step == 0 || metrics.epoch == *epochs {
+                if metrics.epoch == 1 || metrics.epoch.is_multiple_of(step) || metrics.epoch == *epochs {
                     eprintln!("epoch {}/{epochs}  {numbers}", metrics.epoch);
                 }
             }

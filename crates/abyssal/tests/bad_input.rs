@@ -17,9 +17,9 @@ fn settings_that_cannot_be_are_named_with_what_they_may_be() {
         ("model.rank=0", "model.rank = 0 is out of range"),
         ("model.rank=65", "a count from 1 to model.hidden"),
         ("model.rank=1.5", "a ratio above 0 and at most 1"),
-        ("model.alpha=0", "model.aggregated = 0 is out of range: it must be above 0"),
-        ("model.beta=-1", "model.residual = -1 is out of range: it must be at least 0"),
-        ("model.gamma=nan", "model.initial = NaN is out of range: it must be at least 0"),
+        ("model.alpha=0", "model.aggregated = 0 is out of range: it must be above 0 and at most 1e9"),
+        ("model.beta=-1", "model.residual = -1 is out of range: it must be between 0 and 1e9"),
+        ("model.gamma=nan", "model.initial = NaN is out of range: it must be between 0 and 1e9"),
         ("model.p=2", "model.residual_memory = 2 is out of range"),
         ("model.q=2", "model.initial_decay = 2 is out of range"),
         (

@@ -33,7 +33,7 @@ pub trait Model<T: Scalar>: Send + Sync {
     /// Scores (logits) of every node for every class. Shape n×C.
     ///
     /// # Errors
-    /// If the embedding of a layer leaves the finite numbers.
+    /// If a normalisation meets numbers that are not finite. Where nothing is normalised, they come out in the scores.
     fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError>;
 }
 

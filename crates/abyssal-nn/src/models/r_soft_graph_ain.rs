@@ -41,11 +41,11 @@ pub struct RSoftGraphAinConfig {
     pub rank_rounding: RankRounding,
     /// Whether gradients flow through the whitening matrix: `full` or `detached`.
     pub gradient: Gradient,
-    /// `α`, the weight of the aggregated term, above 0. `(α, β, γ)` are divided by their sum.
+    /// `α`, the weight of the aggregated term, above 0 and at most 1e9. `(α, β, γ)` are divided by their sum.
     pub aggregated: f64,
-    /// `β`, the weight of the residual connection, at least 0.
+    /// `β`, the weight of the residual connection, between 0 and 1e9.
     pub residual: f64,
-    /// `γ`, the weight of the initial connection, at least 0.
+    /// `γ`, the weight of the initial connection, between 0 and 1e9.
     pub initial: f64,
     /// `p`, how much of older residual connections is kept, in [0, 1].
     pub residual_memory: f64,
@@ -118,10 +118,12 @@ impl ModelSettings for RSoftGraphAinConfig {
                 require(ratio > 0.0 && ratio <= 1.0, "rank", ratio, "a ratio above 0 and at most 1")?;
             }
         }
-        let finite = |value: f64| (0.0..f64::INFINITY).contains(&value);
-        require(finite(self.aggregated) && self.aggregated > 0.0, "aggregated", self.aggregated, "above 0")?;
-        require(finite(self.residual), "residual", self.residual, "at least 0")?;
-        require(finite(self.initial), "initial", self.initial, "at least 0")?;
+        // Beyond this bound the sum of the three could overflow.
+        let weight = |value: f64| (0.0..=1e9).contains(&value);
+        let positive = weight(self.aggregated) && self.aggregated > 0.0;
+        require(positive, "aggregated", self.aggregated, "above 0 and at most 1e9")?;
+        require(weight(self.residual), "residual", self.residual, "between 0 and 1e9")?;
+        require(weight(self.initial), "initial", self.initial, "between 0 and 1e9")?;
         require_unit("residual_memory", self.residual_memory)?;
         require_unit("initial_decay", self.initial_decay)?;
         require_rate("input_dropout", self.input_dropout)?;

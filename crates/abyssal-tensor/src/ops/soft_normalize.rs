@@ -198,7 +198,7 @@ mod tests {
         let orthogonal = Matrix::from_fn(8, 4, |row, column| if row % 4 == column { 1.5 } else { 0.0 });
         for whitening in [SOFT, hard] {
             let normalization = normalization(whitening, Gradient::Full, Activation::Identity);
-            check("repeated eigenvalues", &[orthogonal.clone()], |tape, inputs| {
+            check("repeated eigenvalues", std::slice::from_ref(&orthogonal), |tape, inputs| {
                 tape.soft_normalize(&normalization, &inputs[0], None).unwrap()
             });
         }
