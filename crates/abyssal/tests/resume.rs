@@ -103,12 +103,12 @@ fn a_session_goes_on_where_it_stopped() {
 /// A run stopped in the middle, with its checkpoint still there.
 fn stopped_run(directory: &Path) -> std::path::PathBuf {
     let run = directory.join("stopped");
-    let mut child = train_small(&run, &["--set", "train.epochs=100000"]).spawn().unwrap();
+    let mut child = train_small(&run, &["--set", "train.epochs=100000"]).spawn().expect("the program starts");
     while !run.join("checkpoint.safetensors").exists() {
         sleep(Duration::from_millis(2));
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.kill().expect("it was running");
+    child.wait().expect("it ended");
     run
 }
 

@@ -36,14 +36,14 @@ pub fn train_small(out: &Path, more: &[&str]) -> Command {
 
 /// Standard output of a command that must succeed.
 pub fn succeed(command: &mut Command) -> String {
-    let output = command.output().unwrap();
+    let output = command.output().expect("the program starts");
     assert!(output.status.success(), "{}", stderr(&output));
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(output.stdout).expect("text")
 }
 
 /// Standard error of a command that must fail with this exit code and say nothing on standard output.
 pub fn fail(command: &mut Command, code: i32) -> String {
-    let output = command.output().unwrap();
+    let output = command.output().expect("the program starts");
     assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
     assert!(output.stdout.is_empty());
     stderr(&output)
@@ -55,6 +55,6 @@ pub fn stderr(output: &Output) -> String {
 
 /// What must be the same bit for bit after an interruption, or with another number of threads.
 pub fn outcome(run: &Path) -> (Vec<u8>, Vec<u8>) {
-    let read = |name: &str| std::fs::read(run.join(name)).unwrap();
+    let read = |name: &str| std::fs::read(run.join(name)).expect("a finished run");
     (read("model.safetensors"), read("metrics.jsonl"))
 }
