@@ -1,5 +1,21 @@
 //! Training for Abyssal: configuration, the full-batch loop, honest selection, crash-safe checkpoints, and run
 //! directories from which every result can be repeated.
+//!
+//! ```
+//! use abyssal_train::{Config, Trainer};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut config = Config::default();
+//! config.train.epochs = 3;
+//! let dataset = config.data.load()?;
+//! let mut trainer = Trainer::new(&config, &dataset)?;
+//! while !trainer.is_finished() {
+//!     let metrics = trainer.run_epoch()?;
+//!     println!("{}: {:.3}", metrics.epoch, metrics.validation_accuracy);
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod config;
 
