@@ -149,7 +149,7 @@ pub enum GraphError {
         validation: usize,
     },
     /// A field of a generator's configuration outside its range.
-    #[error("`{field}` is {value}; it must be {range}")]
+    #[error("data.{field} = {value} is out of range: it must be {range}")]
     InvalidConfig {
         /// Name of the field.
         field: &'static str,

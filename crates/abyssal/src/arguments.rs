@@ -82,8 +82,8 @@ pub struct TrainArguments {
     pub seeds: Option<u64>,
 
     /// Number of threads; 0 is one for each core. Results do not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub threads: usize,
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub threads: u16,
 
     /// Where to keep the run [default: the first free runs/DATASET-MODEL-0001].
     #[arg(long, value_name = "DIR")]

@@ -29,7 +29,7 @@ pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
     };
     let stop = stop_on_interrupt()?;
     let quiet = arguments.quiet;
-    let results = with_threads(arguments.threads, || train_all(&session, quiet, &stop))??;
+    let results = with_threads(usize::from(arguments.threads), || train_all(&session, quiet, &stop))??;
     let Some(results) = results else {
         let path = session.path.display();
         eprintln!("stopped with a checkpoint; go on with: abyssal train --resume {path}");

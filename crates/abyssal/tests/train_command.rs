@@ -119,4 +119,6 @@ fn help_has_examples_and_wrong_usage_has_its_own_exit_code() {
     assert!(fail(&mut abyssal(&["train", "--set", "epochs"]), 2).contains("KEY=VALUE"));
     assert!(fail(&mut abyssal(&["train", "--seed", "1", "--seeds", "2"]), 2).contains("cannot be used"));
     assert!(fail(&mut abyssal(&["train", "--seeds", "0"]), 2).contains("seeds"));
+    // As many threads would take minutes to start.
+    assert!(fail(&mut abyssal(&["train", "--threads", "60000"]), 2).contains("1024"));
 }

@@ -189,7 +189,7 @@ mod tests {
         let error = BlockModelConfig { validation: 2900, ..default() }.validate().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`validation` is 2900; it must be from 1 to 2899, to leave a node to test"
+            "data.validation = 2900 is out of range: it must be from 1 to 2899, to leave a node to test"
         );
     }
 

@@ -124,6 +124,12 @@ fn fit(key: &str, current: &Value, value: Value) -> Result<Value, TrainError> {
         // `model.rank` tells a count from a ratio by the point, so its kind is the user's choice.
         (Value::Float(_), Value::Integer(number)) if key != "model.rank" => Ok(Value::Float(number as f64)),
         (Value::Array(_), value @ Value::Integer(_)) => Ok(Value::Array(vec![value])),
+        // 1e3 is a whole number, though TOML calls it a float.
+        (Value::Integer(_), Value::Float(number))
+            if key != "model.rank" && number.fract() == 0.0 && number.abs() < 1e15 =>
+        {
+            Ok(Value::Integer(number as i64))
+        }
         (Value::Integer(_), Value::Float(number)) if key != "model.rank" => Err(TrainError::InvalidValue {
             key: key.to_string(),
             value: number.to_string(),
@@ -187,7 +193,10 @@ fn convert_table(key: &str, value: &Value, table: &Table) -> Result<Config, Trai
 }
 
 fn invalid(key: &str, value: &Value, error: &toml::de::Error) -> TrainError {
-    let reason = error.message().to_string();
+    let reason = match key {
+        "model.rank" => "it must be a count, such as 48, or a ratio, such as 0.8".to_string(),
+        _ => error.message().to_string(),
+    };
     TrainError::InvalidValue { key: key.to_string(), value: value.to_string(), reason }
 }
 
@@ -224,12 +233,14 @@ mod tests {
             ("model.alpha", 0.25.into()),
             ("model.d0", 7.into()),
             ("train.lr_decay", 30.into()),
+            ("train.epochs", 1e3.into()),
             ("train.lr", 0.5.into()),
         ])
         .unwrap();
         assert_eq!((ours(&config).strength, ours(&config).aggregated), (1.0, 0.25));
         assert_eq!(ours(&config).rank, Rank::Count(7));
         assert_eq!((config.train.halve_at, config.train.learning_rate), (vec![30], 0.5));
+        assert_eq!(config.train.epochs, 1000);
     }
 
     #[test]
@@ -272,6 +283,7 @@ mod tests {
     fn values_that_do_not_fit_are_blamed_on_their_key() {
         for (key, value, expected) in [
             ("model.gradient", Value::from("ful"), "expected"),
+            ("model.rank", Value::from("half"), "a count, such as 48"),
             ("train.epochs", Value::from(1.5), "whole number"),
             ("train.epochs", Value::from(-1), "train.epochs"),
             ("model.strength", Value::from("much"), "model.strength"),
