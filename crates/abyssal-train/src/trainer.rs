@@ -158,20 +158,18 @@ impl Trainer {
         if next_epoch >= self.config.train.epochs {
             return self.evaluate();
         }
-        let (evaluation, mut step) = if self.model.has_dropout() {
-            let (evaluation, step) = join(|| self.evaluate(), || self.compute_step(next_epoch));
-            (Some(evaluation), step)
+        let (evaluation, step) = if self.model.has_dropout() {
+            join(|| self.evaluate(), || self.compute_step(next_epoch))
         } else {
-            (None, self.compute_step(next_epoch))
+            let mut step = self.compute_step(next_epoch);
+            let evaluation = match &mut step {
+                Ok(step) => Ok(step.evaluation.take().expect("nothing was dropped")),
+                Err(error) => Err(error.clone()),
+            };
+            (evaluation, step)
         };
-        let of_step = step.as_mut().ok().and_then(|step| step.evaluation.take());
         self.next_step = Some(step);
-        match (evaluation, of_step) {
-            (Some(evaluation), _) => evaluation,
-            (None, Some(evaluation)) => Ok(evaluation),
-            // The step failed. An evaluation of its own fails in the same place and says why.
-            (None, None) => self.evaluate(),
-        }
+        evaluation
     }
 
     /// The loss and its gradients at the present weights, with the dropout of an epoch.
