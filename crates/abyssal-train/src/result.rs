@@ -77,7 +77,9 @@ pub struct RunResult {
     pub selection: Selection,
     /// The chosen epoch.
     pub selected: SelectedEpoch,
-    /// What the paper's rule would have chosen; it looks at the test set.
+    /// What the strict rule chooses, whichever was asked for.
+    pub selected_by_strict_rule: SelectedEpoch,
+    /// What the paper's rule chooses; it looks at the test set.
     pub selected_by_paper_rule: SelectedEpoch,
     /// Epochs that were run.
     pub epochs: usize,

@@ -18,7 +18,9 @@ use abyssal_graph::Dataset;
 
 use crate::result::peak_memory_bytes;
 use crate::storage::write_atomically;
-use crate::{Config, DatasetRecord, EpochMetrics, RunResult, SplitRecord, TrainError, Trainer, checkpoint};
+use crate::{
+    Config, DatasetRecord, EpochMetrics, RunResult, Selection, SplitRecord, TrainError, Trainer, checkpoint,
+};
 
 /// Watches a run.
 pub trait Observer {
@@ -156,7 +158,8 @@ impl RunDirectory {
             seed: config.seed,
             selection,
             selected: best(selection),
-            selected_by_paper_rule: best(crate::Selection::Paper),
+            selected_by_strict_rule: best(Selection::Strict),
+            selected_by_paper_rule: best(Selection::Paper),
             epochs: state.epoch,
             dataset: DatasetRecord::of(dataset),
             split: SplitRecord::of(dataset),

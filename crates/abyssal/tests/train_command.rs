@@ -37,7 +37,17 @@ fn a_run_directory_holds_everything_and_its_configuration_repeats_the_run() {
     succeed(&mut train_small(&first, &["--seed", "7"]));
     let result: Value =
         serde_json::from_str(&std::fs::read_to_string(first.join("result.json")).unwrap()).unwrap();
-    for key in ["seed", "selected", "selection", "epochs", "version", "seconds", "config_fingerprint"] {
+    for key in [
+        "seed",
+        "selected",
+        "selected_by_strict_rule",
+        "selected_by_paper_rule",
+        "selection",
+        "epochs",
+        "version",
+        "seconds",
+        "config_fingerprint",
+    ] {
         assert!(!result[key].is_null(), "{key}");
     }
     assert_eq!(result["seed"], 7);
