@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use abyssal_graph::Dataset;
-use abyssal_nn::models::ModelConfig;
 use abyssal_tensor::parallel::with_threads;
 use abyssal_train::{Config, Outcome, PlannedRun, Session, TrainError};
 
@@ -55,9 +54,9 @@ fn start(arguments: &TrainArguments) -> Result<Session, TrainError> {
     for name in arguments.compared_models() {
         let settings = [("model.name".to_string(), toml::Value::from(name.as_str()))];
         let other = Config::resolve(None, &settings)?;
-        if other.model.name() != config.model.name() {
-            let model: ModelConfig = other.model.sized_like(&config.model);
-            configs.push(Config { model, ..config.clone() });
+        // A model that is named twice is trained once.
+        if configs.iter().all(|planned| planned.model.name() != other.model.name()) {
+            configs.push(Config { model: other.model.sized_like(&config.model), ..config.clone() });
         }
     }
     let seeds: Vec<u64> = match arguments.seeds {

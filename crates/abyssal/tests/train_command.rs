@@ -9,7 +9,7 @@ use serde_json::Value;
 fn json_is_one_object_with_every_run() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("run");
-    let text = succeed(&mut train_small(&out, &["--seeds", "3", "--compare", "gcn"]));
+    let text = succeed(&mut train_small(&out, &["--seeds", "3", "--compare", "gcn", "--compare", "gcn"]));
     let report: Value = serde_json::from_str(&text).unwrap();
     for model in [&report, &report["compared"][0]] {
         let runs = model["runs"].as_array().unwrap();
@@ -26,6 +26,7 @@ fn json_is_one_object_with_every_run() {
         assert!((model["mean"].as_f64().unwrap() - mean).abs() < 1e-12);
         assert!(model["std"].as_f64().unwrap() >= 0.0);
     }
+    assert_eq!(report["compared"].as_array().unwrap().len(), 1, "a model named twice is trained once");
     assert_eq!(report["compared"][0]["model"], "gcn");
     assert_eq!(report["compared"][0]["layers"], 4);
 }
