@@ -1,6 +1,9 @@
-//! What can be wrong with a graph, its features, its labels or a request for a synthetic one.
+//! What can be wrong with a graph, its features, its labels, its files or a request for a synthetic one.
+
+use std::path::{Path, PathBuf};
 
 use crate::Subset;
+use crate::formats::Place;
 
 /// An error in data or in the configuration of a generator. It names the offender and says what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -158,4 +161,32 @@ pub enum GraphError {
         /// The values it may have.
         range: String,
     },
+    /// A file whose contents cannot be read.
+    #[error("{}{place}: {reason}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        place: Place,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// A file or directory the system does not let us use.
+    #[error("cannot {action} {}: {reason}", path.display())]
+    Io {
+        /// What was tried, such as `read`.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+impl GraphError {
+    /// Turns an error of the system into one that names the file and what was tried with it.
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |error| Self::Io { action, path, reason: error.to_string() }
+    }
 }

@@ -1,0 +1,12 @@
+//! Readers of the files graphs come in.
+//!
+//! A reader takes bytes from anywhere and trusts none of them: every length is checked against what is there before
+//! memory is asked for, nothing is executed, and what does not fit is a [`FormatError`] that says where and why.
+//! Readers give a [`RawDataset`], the data exactly as the files tell it; what is done to it before a model sees it
+//! is decided by the transforms of its configuration.
+
+mod error;
+mod raw;
+
+pub use error::{FormatError, Place};
+pub use raw::RawDataset;
