@@ -117,7 +117,9 @@ impl Dataset {
     /// The bytes are, with numbers little-endian: the ASCII text `abyssal dataset 1`; nodes and edges (64 bits
     /// each); each edge once as (smaller, larger) node (32 bits each) in ascending order; rows and columns of the
     /// features (64 bits each); for each row twice the number of its non-zero values (64 bits), then column and
-    /// value (32 bits each); for each node its label plus one, or zero (64 bits); classes (64 bits).
+    /// value (32 bits each); for each node its label plus one, or zero (64 bits); classes (64 bits). Edges of a
+    /// directed graph are (target, source), and the texts `directed` and `without self-loops` follow where they
+    /// apply.
     pub fn fingerprint(&self) -> String {
         let mut fingerprint = Fingerprint::new();
         fingerprint.bytes(b"abyssal dataset 1").number(self.nodes()).number(self.graph.edges());
@@ -129,6 +131,12 @@ impl Dataset {
             fingerprint.number(label.map_or(0, |label| label as usize + 1));
         }
         fingerprint.number(self.classes);
+        if self.graph.is_directed() {
+            fingerprint.bytes(b"directed");
+        }
+        if !self.graph.has_self_loops() {
+            fingerprint.bytes(b"without self-loops");
+        }
         fingerprint.finish()
     }
 }
@@ -246,6 +254,14 @@ mod tests {
         }
         let other = Parts { split: [vec![3], vec![0], vec![1]], ..parts() };
         assert_eq!(build(other).unwrap().fingerprint(), base);
+        let dataset = build(parts()).unwrap();
+        let graphs = [
+            Graph::from_directed_edges(5, parts().edges).unwrap(),
+            dataset.graph.clone().with_self_loops(false),
+        ];
+        for graph in graphs {
+            assert_ne!(Dataset { graph, ..dataset.clone() }.fingerprint(), base);
+        }
     }
 
     #[test]

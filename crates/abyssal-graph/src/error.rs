@@ -130,14 +130,14 @@ pub enum GraphError {
     },
     /// A class too small for the split asked for.
     #[error(
-        "class {class} has {available} labelled nodes where {needed} are to train; ask for fewer per class"
+        "class {class} has {available} labelled nodes where {needed} are asked for; ask for fewer per class"
     )]
     ClassTooSmall {
         /// The class.
         class: usize,
         /// Labelled nodes it has.
         available: usize,
-        /// Training nodes asked of each class.
+        /// Nodes asked of each class.
         needed: usize,
     },
     /// Too few nodes left after training and validation.
@@ -160,6 +160,16 @@ pub enum GraphError {
         value: String,
         /// The values it may have.
         range: String,
+    },
+    /// A split a dataset does not have.
+    #[error("{dataset} has no split `{split}`; it has {}", split_list(available))]
+    NoSuchSplit {
+        /// The dataset.
+        dataset: String,
+        /// The split asked for.
+        split: String,
+        /// The splits that came with it.
+        available: Vec<String>,
     },
     /// A file whose contents cannot be read.
     #[error("{}{place}: {reason}", path.display())]
@@ -189,4 +199,17 @@ impl GraphError {
         let path = path.to_path_buf();
         move |error| Self::Io { action, path, reason: error.to_string() }
     }
+}
+
+/// The splits to choose from, ten of geom-gcn as one.
+fn split_list(available: &[String]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in available {
+        let name = if name.starts_with("geom-gcn:") { "geom-gcn:0 to geom-gcn:9" } else { name };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.extend(["per-class:20,30", "fractions:0.6,0.2", "file:PATH"]);
+    names.join(", ")
 }

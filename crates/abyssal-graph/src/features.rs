@@ -76,6 +76,87 @@ impl Features {
         }
     }
 
+    /// The same features with every non-zero value replaced by 1.
+    pub fn binarized(&self) -> Self {
+        self.mapped(|value| if value == 0.0 { 0.0 } else { 1.0 })
+    }
+
+    /// The same features with mean 0 and variance 1 in every column, `(x - μ)/σ` with the population's σ; columns
+    /// of one value become 0. The result is dense, since zeros do not stay zeros.
+    pub fn standardized(&self) -> Self {
+        let (rows, columns) = (self.rows(), self.columns());
+        let [mut sums, mut squares] = [vec![0f64; columns], vec![0f64; columns]];
+        for row in 0..rows {
+            for (column, value) in self.entries(row) {
+                sums[column as usize] += f64::from(value);
+            }
+        }
+        let means: Vec<f64> = sums.iter().map(|sum| sum / rows.max(1) as f64).collect();
+        let mut matrix = match self {
+            Self::Dense(matrix) => matrix.clone(),
+            Self::Sparse(matrix) => matrix.to_dense(),
+        };
+        for row in 0..rows {
+            for ((square, value), mean) in squares.iter_mut().zip(matrix.row(row)).zip(&means) {
+                *square += (f64::from(*value) - mean).powi(2);
+            }
+        }
+        for row in 0..rows {
+            for ((value, mean), square) in matrix.row_mut(row).iter_mut().zip(&means).zip(&squares) {
+                let deviation = (square / rows as f64).sqrt();
+                // What is left of a constant column is rounding.
+                let constant = deviation <= mean.abs() * f64::from(f32::EPSILON);
+                *value = if constant { 0.0 } else { ((f64::from(*value) - mean) / deviation) as f32 };
+            }
+        }
+        Self::Dense(matrix)
+    }
+
+    /// The features of some nodes, in the order given.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn select_rows(&self, rows: &[u32]) -> Self {
+        match self {
+            Self::Dense(matrix) => {
+                let chosen: Vec<&[f32]> = rows.iter().map(|&row| matrix.row(row as usize)).collect();
+                Self::Dense(Matrix::from_vec(rows.len(), matrix.columns(), chosen.concat()))
+            }
+            Self::Sparse(matrix) => {
+                let mut offsets = vec![0];
+                let (mut indices, mut values) = (Vec::new(), Vec::new());
+                for &row in rows {
+                    let (columns, entries) = matrix.row(row as usize);
+                    indices.extend_from_slice(columns);
+                    values.extend_from_slice(entries);
+                    offsets.push(indices.len());
+                }
+                let chosen = Csr::new(rows.len(), matrix.columns(), offsets, indices, values);
+                Self::Sparse(chosen.expect("rows of a valid matrix are valid"))
+            }
+        }
+    }
+
+    /// The same features with every stored value changed.
+    fn mapped(&self, change: impl Fn(f32) -> f32) -> Self {
+        match self {
+            Self::Dense(matrix) => {
+                let values = matrix.as_slice().iter().map(|&value| change(value)).collect();
+                Self::Dense(Matrix::from_vec(matrix.rows(), matrix.columns(), values))
+            }
+            Self::Sparse(matrix) => Self::Sparse(matrix.map(change)),
+        }
+    }
+
+    /// Number of values that are not zero.
+    pub fn nonzeros(&self) -> usize {
+        let values = match self {
+            Self::Dense(matrix) => matrix.as_slice(),
+            Self::Sparse(matrix) => matrix.values(),
+        };
+        values.iter().filter(|&&value| value != 0.0).count()
+    }
+
     /// Shape and non-zero values. Zeros are left out, so features have one fingerprint however they are stored.
     pub(crate) fn fingerprint_into(&self, fingerprint: &mut Fingerprint) {
         fingerprint.number(self.rows()).number(self.columns());
@@ -133,6 +214,37 @@ mod tests {
             assert_eq!((features.rows(), features.columns()), (3, 3));
             let expected = Matrix::from_rows(&[[0.25, 0.0, 0.75], [0.0, 0.0, 0.0], [-0.5, 0.5, 0.0]]);
             assert_eq!(dense(features.row_normalized()), expected);
+        }
+    }
+
+    #[test]
+    fn non_zero_values_become_one() {
+        for features in both(&[[3.0, 0.0, -0.5], [0.0, 0.0, 1.0]]) {
+            let expected = Matrix::from_rows(&[[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]]);
+            assert_eq!(features.nonzeros(), 3);
+            assert_eq!(dense(features.binarized()), expected);
+        }
+    }
+
+    #[test]
+    fn columns_get_mean_zero_and_variance_one() {
+        for features in both(&[[1.0, 0.0, 0.1], [3.0, 0.0, 0.1], [5.0, 6.0, 0.1]]) {
+            let standardized = dense(features.standardized());
+            for column in 0..2 {
+                let values: Vec<f64> = (0..3).map(|row| f64::from(standardized.get(row, column))).collect();
+                assert!(values.iter().sum::<f64>().abs() < 1e-6, "{values:?}");
+                assert!((values.iter().map(|value| value * value).sum::<f64>() - 3.0).abs() < 1e-5);
+            }
+            assert!((0..3).all(|row| standardized.get(row, 2) == 0.0), "a constant column says nothing");
+        }
+    }
+
+    #[test]
+    fn rows_are_chosen_in_the_order_given() {
+        for features in both(&[[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 3.0, 0.0]]) {
+            let expected = Matrix::from_rows(&[[0.0, 3.0, 0.0], [1.0, 0.0, 2.0]]);
+            assert_eq!(dense(features.select_rows(&[2, 0])), expected);
+            assert_eq!(features.select_rows(&[]).rows(), 0);
         }
     }
 

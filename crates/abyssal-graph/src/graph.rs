@@ -1,14 +1,20 @@
-//! Simple undirected graphs.
+//! Simple graphs.
+
+use std::borrow::Cow;
 
 use crate::GraphError;
 
-/// A simple undirected graph: a symmetric pattern without self-loops and without weights.
+/// A simple graph: a pattern without weights and without stored self-loops, undirected unless asked for otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     /// Where the neighbours of each node begin, and where those of the last one end.
     offsets: Vec<usize>,
     /// The neighbours of one node after those of another, ascending.
     neighbours: Vec<u32>,
+    /// Whether an edge carries messages one way only.
+    directed: bool,
+    /// Whether a node hears itself when its neighbours are aggregated.
+    self_loops: bool,
 }
 
 /// The connected components of a graph.
@@ -26,24 +32,35 @@ impl Graph {
     /// # Errors
     /// If there are no nodes, more than 2³² - 1, or an edge names a node outside `0..nodes`.
     pub fn from_edges(nodes: usize, edges: impl IntoIterator<Item = (u32, u32)>) -> Result<Self, GraphError> {
-        if nodes == 0 {
-            return Err(GraphError::EmptyGraph);
-        }
-        if nodes > u32::MAX as usize {
-            return Err(GraphError::TooManyNodes { nodes });
-        }
-        let mut pairs = Vec::new();
-        for (first, second) in edges {
-            if first.max(second) as usize >= nodes {
-                return Err(GraphError::EdgeOutOfRange { first, second, nodes });
-            }
-            if first != second {
-                pairs.push((first.min(second), first.max(second)));
-            }
-        }
-        pairs.sort_unstable();
-        pairs.dedup();
+        let ordered = |(first, second): (u32, u32)| (first.min(second), first.max(second));
+        let pairs = distinct(nodes, edges, ordered)?;
         Ok(Self::from_sorted_pairs(nodes, &pairs))
+    }
+
+    /// A directed graph from edges `(source, target)` in any order: a node hears the sources of its edges, so its
+    /// neighbours are those. Self-loops are dropped, repeated edges count once.
+    ///
+    /// # Errors
+    /// As for [`Graph::from_edges`].
+    pub fn from_directed_edges(
+        nodes: usize,
+        edges: impl IntoIterator<Item = (u32, u32)>,
+    ) -> Result<Self, GraphError> {
+        let pairs = distinct(nodes, edges, |(source, target)| (target, source))?;
+        let mut offsets = vec![0; nodes + 1];
+        for &(target, _) in &pairs {
+            offsets[target as usize + 1] += 1;
+        }
+        for node in 0..nodes {
+            offsets[node + 1] += offsets[node];
+        }
+        let neighbours = pairs.into_iter().map(|(_, source)| source).collect();
+        Ok(Self { offsets, neighbours, directed: true, self_loops: true })
+    }
+
+    /// The same graph, with nodes that hear themselves (as is the default) or do not.
+    pub fn with_self_loops(self, self_loops: bool) -> Self {
+        Self { self_loops, ..self }
     }
 
     /// A graph from distinct pairs `(smaller, larger)` in ascending order.
@@ -68,7 +85,7 @@ impl Graph {
             push(smaller, larger);
             push(larger, smaller);
         }
-        Self { offsets, neighbours }
+        Self { offsets, neighbours, directed: false, self_loops: true }
     }
 
     /// Number of nodes.
@@ -78,10 +95,20 @@ impl Graph {
 
     /// Number of edges, each counted once.
     pub fn edges(&self) -> usize {
-        self.neighbours.len() / 2
+        if self.directed { self.neighbours.len() } else { self.neighbours.len() / 2 }
     }
 
-    /// Number of neighbours of a node.
+    /// Whether an edge carries messages one way only.
+    pub fn is_directed(&self) -> bool {
+        self.directed
+    }
+
+    /// Whether a node hears itself when its neighbours are aggregated.
+    pub fn has_self_loops(&self) -> bool {
+        self.self_loops
+    }
+
+    /// Number of neighbours of a node; in a directed graph, of edges that lead to it.
     pub fn degree(&self, node: usize) -> usize {
         self.offsets[node + 1] - self.offsets[node]
     }
@@ -91,18 +118,31 @@ impl Graph {
         &self.neighbours[self.offsets[node]..self.offsets[node + 1]]
     }
 
-    /// Every edge once, as `(smaller, larger)` in ascending order.
+    /// Every edge once in ascending order: as `(smaller, larger)`, or in a directed graph as `(target, source)`.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         (0..self.nodes()).flat_map(move |node| {
             let neighbours = self.neighbours(node);
-            let larger = neighbours.partition_point(|&neighbour| (neighbour as usize) < node);
-            neighbours[larger..].iter().map(move |&neighbour| (node as u32, neighbour))
+            let first = match self.directed {
+                true => 0,
+                false => neighbours.partition_point(|&neighbour| (neighbour as usize) < node),
+            };
+            neighbours[first..].iter().map(move |&neighbour| (node as u32, neighbour))
         })
     }
 
-    /// The connected components.
+    /// The same graph without directions.
+    pub fn undirected(&self) -> Cow<'_, Self> {
+        if !self.directed {
+            return Cow::Borrowed(self);
+        }
+        let graph = Self::from_edges(self.nodes(), self.pairs()).expect("edges of a graph stay inside it");
+        Cow::Owned(graph.with_self_loops(self.self_loops))
+    }
+
+    /// The connected components, whatever the directions of edges.
     pub fn components(&self) -> Components {
         const UNSEEN: u32 = u32::MAX;
+        let graph = self.undirected();
         let mut labels = vec![UNSEEN; self.nodes()];
         let mut count = 0;
         let mut stack = Vec::new();
@@ -113,7 +153,7 @@ impl Graph {
             labels[start] = count;
             stack.push(start);
             while let Some(node) = stack.pop() {
-                for &neighbour in self.neighbours(node) {
+                for &neighbour in graph.neighbours(node) {
                     if labels[neighbour as usize] == UNSEEN {
                         labels[neighbour as usize] = count;
                         stack.push(neighbour as usize);
@@ -146,6 +186,48 @@ impl Graph {
         }
         (all > 0).then(|| same as f64 / all as f64)
     }
+}
+
+impl Components {
+    /// The nodes of the largest component (the first of equally large ones), ascending.
+    pub fn largest(&self) -> Vec<u32> {
+        let mut sizes = vec![0usize; self.count];
+        for &label in &self.labels {
+            sizes[label as usize] += 1;
+        }
+        let largest = (0..self.count).rev().max_by_key(|&component| sizes[component]).unwrap_or(0);
+        (0..)
+            .zip(&self.labels)
+            .filter(|(_, label)| **label as usize == largest)
+            .map(|(node, _)| node)
+            .collect()
+    }
+}
+
+/// The edges without loops, put in order by `arranged`, sorted, each once.
+fn distinct(
+    nodes: usize,
+    edges: impl IntoIterator<Item = (u32, u32)>,
+    arranged: impl Fn((u32, u32)) -> (u32, u32),
+) -> Result<Vec<(u32, u32)>, GraphError> {
+    if nodes == 0 {
+        return Err(GraphError::EmptyGraph);
+    }
+    if nodes > u32::MAX as usize {
+        return Err(GraphError::TooManyNodes { nodes });
+    }
+    let mut pairs = Vec::new();
+    for (first, second) in edges {
+        if first.max(second) as usize >= nodes {
+            return Err(GraphError::EdgeOutOfRange { first, second, nodes });
+        }
+        if first != second {
+            pairs.push(arranged((first, second)));
+        }
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    Ok(pairs)
 }
 
 #[cfg(test)]
@@ -203,6 +285,24 @@ mod tests {
         assert!(!graph.is_connected());
         assert!(Graph::from_edges(3, [(0, 1), (1, 2)]).unwrap().is_connected());
         assert!(Graph::from_edges(1, []).unwrap().is_connected());
+    }
+
+    #[test]
+    fn a_node_of_a_directed_graph_hears_the_sources_of_its_edges() {
+        let graph = Graph::from_directed_edges(4, [(0, 1), (2, 1), (1, 0), (0, 1), (3, 3)]).unwrap();
+        assert!(graph.is_directed());
+        assert_eq!((graph.edges(), graph.degree(1)), (3, 2));
+        assert_eq!(graph.neighbours(1), &[0, 2]);
+        assert_eq!(graph.neighbours(0), &[1]);
+        assert_eq!(graph.pairs().collect::<Vec<_>>(), [(0, 1), (1, 0), (1, 2)]);
+        assert_eq!(graph.components(), Components { count: 2, labels: vec![0, 0, 0, 1] });
+        assert_eq!(*graph.undirected(), Graph::from_edges(4, [(0, 1), (1, 2)]).unwrap());
+    }
+
+    #[test]
+    fn of_equally_large_components_the_first_is_the_largest() {
+        let graph = Graph::from_edges(5, [(3, 4), (1, 2)]).unwrap();
+        assert_eq!(graph.components().largest(), [1, 2]);
     }
 
     #[test]

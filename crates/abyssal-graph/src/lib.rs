@@ -12,6 +12,9 @@ mod graph;
 mod operators;
 mod registry;
 mod split;
+mod storage;
+#[cfg(test)]
+mod testing;
 
 pub use dataset::Dataset;
 pub use error::GraphError;
@@ -20,4 +23,5 @@ pub use fingerprint::Fingerprint;
 pub use graph::{Components, Graph};
 pub use operators::normalized_adjacency;
 pub use registry::DatasetConfig;
-pub use split::{Split, Subset};
+pub use split::{Split, SplitRule, Subset};
+pub use storage::write_atomically;

@@ -10,26 +10,31 @@ use crate::Graph;
 /// `Â_ij = 1 / √(d̃_i · d̃_j)` is one rounded quotient of an exact product, so `Â` is symmetric to the last bit and
 /// the engine stores no transpose. An isolated node keeps what it has: `Â_ii = 1`. The eigenvalues of `Â` lie in
 /// (-1, 1]; the largest belongs to the eigenvector `D̃^½·1`.
+///
+/// A graph [without self-loops](Graph::with_self_loops) gives `D^-½ A D^-½`, where nodes without neighbours have
+/// empty rows. In a directed graph row i holds the sources of edges to i and degrees count those, as in PyTorch
+/// Geometric; a source nobody leads to weighs nothing there if it does not hear itself.
 pub fn normalized_adjacency<T: Scalar>(graph: &Graph) -> Csr<T> {
     let nodes = graph.nodes();
-    let degree = |node: usize| (graph.degree(node) + 1) as f64;
-    let stored = 2 * graph.edges() + nodes;
+    let own = usize::from(graph.has_self_loops());
     let mut offsets = Vec::with_capacity(nodes + 1);
-    let mut indices = Vec::with_capacity(stored);
+    let mut indices = Vec::with_capacity(2 * graph.edges() + own * nodes);
     offsets.push(0);
     for node in 0..nodes {
         let neighbours = graph.neighbours(node);
         let (smaller, larger) =
             neighbours.split_at(neighbours.partition_point(|&neighbour| (neighbour as usize) < node));
         indices.extend_from_slice(smaller);
-        indices.push(node as u32);
+        indices.extend(graph.has_self_loops().then_some(node as u32));
         indices.extend_from_slice(larger);
         offsets.push(indices.len());
     }
-    let mut values = Vec::with_capacity(stored);
+    let degree = |node: usize| (graph.degree(node) + own) as f64;
+    let mut values = Vec::with_capacity(indices.len());
     for node in 0..nodes {
         for &column in &indices[offsets[node]..offsets[node + 1]] {
-            values.push(T::from_f64(1.0 / (degree(node) * degree(column as usize)).sqrt()));
+            let product = degree(node) * degree(column as usize);
+            values.push(if product > 0.0 { T::from_f64(1.0 / product.sqrt()) } else { T::ZERO });
         }
     }
     Csr::new(nodes, nodes, offsets, indices, values).expect("the rows of a graph ascend and stay inside it")
@@ -101,5 +106,29 @@ mod tests {
             [0.0, 0.0, 0.0, 1.0],
         ]);
         assert_eq!(dense, expected);
+    }
+
+    #[test]
+    fn without_self_loops_only_neighbours_count() {
+        let graph = Graph::from_edges(4, [(0, 1), (1, 2)]).unwrap().with_self_loops(false);
+        let side = 1.0 / 2f64.sqrt();
+        let expected = Matrix::from_rows(&[
+            [0.0, side, 0.0, 0.0],
+            [side, 0.0, side, 0.0],
+            [0.0, side, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0],
+        ]);
+        assert_eq!(normalized_adjacency::<f64>(&graph).to_dense(), expected);
+    }
+
+    /// Made with PyTorch Geometric 2.8.1: `gcn_norm(torch.tensor([[0, 2, 1], [1, 1, 0]]), num_nodes=3)`.
+    #[test]
+    fn directions_are_those_of_pytorch_geometric() {
+        let graph = Graph::from_directed_edges(3, [(0, 1), (2, 1), (1, 0)]).unwrap();
+        let (half, sixth, third) = (0.5, 1.0 / 6f64.sqrt(), 1.0 / 3f64.sqrt());
+        let expected = Matrix::from_rows(&[[half, sixth, 0.0], [sixth, 1.0 / 3.0, third], [0.0, 0.0, 1.0]]);
+        assert_eq!(normalized_adjacency::<f64>(&graph).to_dense(), expected);
+        let alone = normalized_adjacency::<f64>(&graph.with_self_loops(false)).to_dense();
+        assert_eq!(alone.row(1), &[1.0 / 2f64.sqrt(), 0.0, 0.0]);
     }
 }

@@ -27,6 +27,8 @@ pub enum Purpose {
     Generation = 3,
     /// Random splits.
     Split = 4,
+    /// Features replaced by noise.
+    NoiseFeatures = 5,
 }
 
 /// An endless sequence of random numbers with random access.

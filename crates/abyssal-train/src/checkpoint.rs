@@ -6,11 +6,11 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 
+use abyssal_graph::write_atomically;
 use abyssal_nn::Parameters;
 use abyssal_tensor::Matrix;
 use abyssal_tensor::optimizer::{Adam, Moments};
 
-use crate::storage::write_atomically;
 use crate::{Best, Config, TrainError, TrainerState};
 
 /// Raised when the layout of checkpoints changes.
@@ -136,7 +136,7 @@ fn write_tensors(
         (name.as_str(), view)
     });
     let file = serialize(views, Some(metadata)).expect("matrices with different names");
-    write_atomically(path, &file)
+    Ok(write_atomically(path, &file)?)
 }
 
 fn read_tensor(tensors: &SafeTensors, name: &str, shape: (usize, usize)) -> Result<Matrix<f32>, String> {

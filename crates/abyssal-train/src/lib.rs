@@ -27,7 +27,6 @@ mod run;
 mod selection;
 mod session;
 mod statistics;
-mod storage;
 mod trainer;
 
 pub use config::{Config, TrainConfig};

@@ -14,10 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use abyssal_graph::Dataset;
+use abyssal_graph::{Dataset, write_atomically};
 
 use crate::result::peak_memory_bytes;
-use crate::storage::write_atomically;
 use crate::{
     Config, DatasetRecord, EpochMetrics, RunResult, Selection, SplitRecord, TrainError, Trainer, checkpoint,
 };

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use abyssal_graph::write_atomically;
 use serde::{Deserialize, Serialize};
 
-use crate::storage::write_atomically;
 use crate::{Config, RunDirectory, TrainError};
 
 const PLAN: &str = "plan.json";

@@ -1,6 +1,7 @@
 //! A dataset as its files tell it.
 
-use crate::{Features, Split};
+use super::FormatError;
+use crate::{Features, Fingerprint, Split};
 
 /// Everything the files of a dataset say, before any transform.
 ///
@@ -25,4 +26,55 @@ pub struct RawDataset {
     pub node_names: Vec<String>,
     /// The splits that come with the data, each with its name.
     pub splits: Vec<Split>,
+}
+
+impl RawDataset {
+    /// Checks what readers promise.
+    ///
+    /// # Errors
+    /// With the first thing that does not hold.
+    pub fn check(&self) -> Result<(), FormatError> {
+        let nodes = self.nodes;
+        let require =
+            |holds: bool, reason: String| if holds { Ok(()) } else { Err(FormatError::new(reason)) };
+        require(nodes >= 1 && nodes <= u32::MAX as usize, format!("{nodes} nodes make no graph"))?;
+        let inside = |&(source, target): &(u32, u32)| (source.max(target) as usize) < nodes;
+        if let Some((source, target)) = self.edges.iter().find(|edge| !inside(edge)) {
+            return Err(FormatError::new(format!("edge ({source}, {target}) leaves the {nodes} nodes")));
+        }
+        let rows = self.features.rows();
+        require(rows == nodes, format!("{rows} rows of features for {nodes} nodes"))?;
+        let labels = self.labels.len();
+        require(labels == nodes, format!("{labels} labels for {nodes} nodes"))?;
+        let classes = self.classes;
+        let below = |label: &Option<u32>| label.is_none_or(|label| (label as usize) < classes);
+        require(self.labels.iter().all(below), format!("a label is not below the {classes} classes"))?;
+        for (what, names, count) in [("class", &self.class_names, classes), ("node", &self.node_names, nodes)]
+        {
+            let given = names.len();
+            require(given == 0 || given == count, format!("{given} {what} names for {count}"))?;
+        }
+        for split in &self.splits {
+            let sets = [split.train(), split.validation(), split.test()];
+            let inside = sets.iter().all(|set| set.iter().all(|&node| (node as usize) < nodes));
+            require(inside, format!("the split {} leaves the {nodes} nodes", split.name()))?;
+        }
+        Ok(())
+    }
+
+    /// SHA-256, in hexadecimal, of nodes, edges in their order, features, labels and classes: what the arrays of
+    /// a file say, however they are stored.
+    pub fn fingerprint(&self) -> String {
+        let mut fingerprint = Fingerprint::new();
+        fingerprint.bytes(b"abyssal raw dataset 1").number(self.nodes).number(self.edges.len());
+        for (source, target) in &self.edges {
+            fingerprint.bytes(&source.to_le_bytes()).bytes(&target.to_le_bytes());
+        }
+        self.features.fingerprint_into(&mut fingerprint);
+        for label in &self.labels {
+            fingerprint.number(label.map_or(0, |label| label as usize + 1));
+        }
+        fingerprint.number(self.classes);
+        fingerprint.finish()
+    }
 }

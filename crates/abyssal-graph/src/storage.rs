@@ -3,17 +3,24 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::TrainError;
+use crate::GraphError;
 
 /// Replaces a file so that a crash at any moment leaves the old contents or the new, never a part.
 ///
 /// The bytes go to a scratch file beside the target, are synced, and take the target's name by renaming; then the
-/// directory is synced, so that the new name itself survives a power failure.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+/// directory is synced, so that the new name itself survives a power failure. Threads and processes that write the
+/// same file at once do not disturb each other: the last one wins.
+///
+/// # Errors
+/// If the system does not let us write there; what was there before stays.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), GraphError> {
+    static WRITES: AtomicU64 = AtomicU64::new(0);
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let scratch = directory.join(format!(".{name}.{}.tmp", std::process::id()));
+    let number = WRITES.fetch_add(1, Ordering::Relaxed);
+    let scratch = directory.join(format!(".{name}.{}-{number}.tmp", std::process::id()));
     let written = write_and_sync(&scratch, bytes)
         .and_then(|()| fs::rename(&scratch, path))
         .and_then(|()| sync_directory(directory));
@@ -21,7 +28,7 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), TrainErr
         // Best effort: the error that matters is the one of the write.
         let _ = fs::remove_file(&scratch);
     }
-    written.map_err(TrainError::io("write", path))
+    written.map_err(GraphError::io("write", path))
 }
 
 fn write_and_sync(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
@@ -50,7 +57,22 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_names_the_file_and_keeps_the_old_one() {
+    fn threads_that_write_at_once_leave_one_whole_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::thread::scope(|scope| {
+            for letter in b'a'..=b'h' {
+                let path = &path;
+                scope.spawn(move || write_atomically(path, &vec![letter; 100_000]).unwrap());
+            }
+        });
+        let bytes = fs::read(&path).unwrap();
+        assert!(bytes.len() == 100_000 && bytes.iter().all(|&byte| byte == bytes[0]));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failed_write_names_the_file() {
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("missing").join("file");
         let error = write_atomically(&missing, b"x").unwrap_err().to_string();

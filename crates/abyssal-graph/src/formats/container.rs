@@ -1,0 +1,233 @@
+//! Abyssal's own file: a whole dataset in one safetensors file. The cache and imported graphs use it.
+//!
+//! | tensor | type and shape | meaning |
+//! | --- | --- | --- |
+//! | `edges` | u32, m×2 | source and target of each edge, as listed |
+//! | `features` | f32, n×f | dense features, or |
+//! | `feature_offsets`, `feature_columns`, `feature_values` | u64, u32, f32 | sparse ones, in CSR |
+//! | `labels` | u32, n | label plus one; 0 is unknown |
+//! | `split.K.train`, `.validation`, `.test` | u32 | the nodes of the K-th split |
+//!
+//! Everything else is in the metadata, with the SHA-256 of all tensors.
+
+use std::collections::HashMap;
+
+use abyssal_tensor::{Csr, Matrix};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use serde::{Deserialize, Serialize};
+
+use super::{FormatError, RawDataset};
+use crate::{Features, Fingerprint, Split};
+
+/// Raised when the layout changes; files of another version are not read.
+pub const VERSION: u32 = 1;
+/// The entry of the metadata that holds [`Header`].
+const HEADER: &str = "abyssal_dataset";
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    version: u32,
+    nodes: usize,
+    feature_columns: usize,
+    classes: usize,
+    class_names: Vec<String>,
+    node_names: Vec<String>,
+    splits: Vec<String>,
+    sha256: String,
+}
+
+/// A tensor on its way into a file.
+struct Part {
+    name: String,
+    kind: Dtype,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+/// The file of a dataset.
+pub fn write(raw: &RawDataset) -> Vec<u8> {
+    let numbers = |name: &str, values: &[u32]| Part {
+        name: name.to_string(),
+        kind: Dtype::U32,
+        shape: vec![values.len()],
+        bytes: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+    };
+    let floats = |name: &str, shape: Vec<usize>, values: &[f32]| Part {
+        name: name.to_string(),
+        kind: Dtype::F32,
+        shape,
+        bytes: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+    };
+    let ends: Vec<u32> = raw.edges.iter().flat_map(|&(source, target)| [source, target]).collect();
+    let labels: Vec<u32> = raw.labels.iter().map(|label| label.map_or(0, |label| label + 1)).collect();
+    let mut parts = vec![numbers("labels", &labels)];
+    parts.push(Part { shape: vec![raw.edges.len(), 2], ..numbers("edges", &ends) });
+    match &raw.features {
+        Features::Dense(matrix) => {
+            parts.push(floats("features", vec![matrix.rows(), matrix.columns()], matrix.as_slice()));
+        }
+        Features::Sparse(matrix) => {
+            parts.push(Part {
+                name: "feature_offsets".to_string(),
+                kind: Dtype::U64,
+                shape: vec![matrix.offsets().len()],
+                bytes: matrix.offsets().iter().flat_map(|&offset| (offset as u64).to_le_bytes()).collect(),
+            });
+            parts.push(numbers("feature_columns", matrix.indices()));
+            parts.push(floats("feature_values", vec![matrix.stored()], matrix.values()));
+        }
+    }
+    for (number, split) in raw.splits.iter().enumerate() {
+        let sets = [("train", split.train()), ("validation", split.validation()), ("test", split.test())];
+        parts.extend(sets.map(|(set, nodes)| numbers(&format!("split.{number}.{set}"), nodes)));
+    }
+    parts.sort_by(|left, right| left.name.cmp(&right.name));
+    let header = Header {
+        version: VERSION,
+        nodes: raw.nodes,
+        feature_columns: raw.features.columns(),
+        classes: raw.classes,
+        class_names: raw.class_names.clone(),
+        node_names: raw.node_names.clone(),
+        splits: raw.splits.iter().map(|split| split.name().to_string()).collect(),
+        sha256: checksum(parts.iter().map(|part| part.bytes.as_slice())),
+    };
+    let header = serde_json::to_string(&header).expect("a header is plain data");
+    let views = parts.iter().map(|part| {
+        let view = TensorView::new(part.kind, part.shape.clone(), &part.bytes);
+        (part.name.as_str(), view.expect("bytes of the shape that is declared"))
+    });
+    serialize(views, Some(HashMap::from([(HEADER.to_string(), header)]))).expect("tensors of different names")
+}
+
+/// Reads the file of a dataset and checks everything in it.
+///
+/// # Errors
+/// If it is damaged, not such a file, or of another version.
+pub fn read(bytes: &[u8]) -> Result<RawDataset, FormatError> {
+    let broken = |error: safetensors::SafeTensorError| FormatError::new(error.to_string());
+    let tensors = SafeTensors::deserialize(bytes).map_err(broken)?;
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(broken)?;
+    let header = metadata.metadata().as_ref().and_then(|entries| entries.get(HEADER));
+    let header = header.ok_or_else(|| FormatError::new("this is no dataset of Abyssal"))?;
+    let header: Header =
+        serde_json::from_str(header).map_err(|error| FormatError::new(format!("damaged header: {error}")))?;
+    if header.version != VERSION {
+        let message = format!("the file has version {}, this program reads {VERSION}", header.version);
+        return Err(FormatError::new(message));
+    }
+    let mut names = tensors.names();
+    names.sort_unstable();
+    let views =
+        names.iter().map(|name| tensors.tensor(name)).collect::<Result<Vec<_>, _>>().map_err(broken)?;
+    if checksum(views.iter().map(TensorView::data)) != header.sha256 {
+        return Err(FormatError::new("the file is damaged: its checksum does not fit"));
+    }
+    let numbers = |name: &str| words(&tensors, name, Dtype::U32, u32::from_le_bytes);
+    let ends = numbers("edges")?;
+    let labels = numbers("labels")?;
+    let features = match tensors.tensor("features") {
+        Ok(_) => {
+            let values = words(&tensors, "features", Dtype::F32, f32::from_le_bytes)?;
+            if header.nodes.checked_mul(header.feature_columns) != Some(values.len()) {
+                return Err(FormatError::new("the features have another shape than the header says"));
+            }
+            Features::Dense(Matrix::from_vec(header.nodes, header.feature_columns, values))
+        }
+        Err(_) => {
+            let offsets: Vec<u64> = words(&tensors, "feature_offsets", Dtype::U64, u64::from_le_bytes)?;
+            let offsets = offsets.into_iter().map(|offset| offset as usize).collect();
+            let values = words(&tensors, "feature_values", Dtype::F32, f32::from_le_bytes)?;
+            let matrix =
+                Csr::new(header.nodes, header.feature_columns, offsets, numbers("feature_columns")?, values);
+            Features::Sparse(matrix.map_err(|error| FormatError::new(error.to_string()))?)
+        }
+    };
+    let mut splits = Vec::with_capacity(header.splits.len());
+    for (number, name) in header.splits.iter().enumerate() {
+        let set = |set: &str| numbers(&format!("split.{number}.{set}"));
+        let split = Split::new(set("train")?, set("validation")?, set("test")?);
+        splits.push(split.map_err(|error| FormatError::new(error.to_string()))?.with_name(name));
+    }
+    let raw = RawDataset {
+        nodes: header.nodes,
+        edges: ends.as_chunks::<2>().0.iter().map(|&[source, target]| (source, target)).collect(),
+        features,
+        labels: labels.into_iter().map(|label| label.checked_sub(1)).collect(),
+        classes: header.classes,
+        class_names: header.class_names,
+        node_names: header.node_names,
+        splits,
+    };
+    raw.check()?;
+    Ok(raw)
+}
+
+/// SHA-256 over tensors in the order of their names.
+fn checksum<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
+    let mut fingerprint = Fingerprint::new();
+    for part in parts {
+        fingerprint.number(part.len()).bytes(part);
+    }
+    fingerprint.finish()
+}
+
+fn words<const N: usize, T>(
+    tensors: &SafeTensors,
+    name: &str,
+    kind: Dtype,
+    word: impl Fn([u8; N]) -> T,
+) -> Result<Vec<T>, FormatError> {
+    let view = tensors.tensor(name).map_err(|error| FormatError::new(format!("{name}: {error}")))?;
+    if view.dtype() != kind {
+        return Err(FormatError::new(format!("{name} has another type than it should")));
+    }
+    Ok(view.data().as_chunks::<N>().0.iter().map(|bytes| word(*bytes)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::raw_dataset;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn what_is_written_reads_back_the_same(raw in raw_dataset()) {
+            prop_assert_eq!(read(&write(&raw)).unwrap(), raw);
+        }
+
+        #[test]
+        fn any_flipped_byte_is_noticed(raw in raw_dataset(), place: prop::sample::Index, bit in 0u8..8) {
+            let mut bytes = write(&raw);
+            let place = place.index(bytes.len());
+            bytes[place] ^= 1 << bit;
+            // A flip in names or white space of the header may be harmless to sums; it must not change the data.
+            if let Ok(read) = read(&bytes) {
+                let RawDataset { class_names, node_names, splits, .. } = raw.clone();
+                prop_assert_eq!(RawDataset { class_names, node_names, splits, ..read }, raw);
+            }
+        }
+    }
+
+    #[test]
+    fn files_cut_short_are_refused() {
+        let raw = RawDataset {
+            nodes: 2,
+            edges: vec![(0, 1)],
+            features: Features::Dense(Matrix::from_rows(&[[1.0, 2.0], [3.0, 4.0]])),
+            labels: vec![Some(0), None],
+            classes: 2,
+            class_names: Vec::new(),
+            node_names: Vec::new(),
+            splits: Vec::new(),
+        };
+        let bytes = write(&raw);
+        for length in 0..bytes.len() {
+            assert!(read(&bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
+        }
+    }
+}
