@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Subset;
+use crate::fetch::FetchError;
 use crate::formats::Place;
 
 /// An error in data or in the configuration of a generator. It names the offender and says what to do.
@@ -191,6 +192,9 @@ pub enum GraphError {
         /// What the system said.
         reason: String,
     },
+    /// A file that could not be fetched, or another file in its place.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
 }
 
 impl GraphError {

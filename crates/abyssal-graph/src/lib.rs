@@ -1,6 +1,8 @@
 //! The data of Abyssal: graphs and their normalised operators, node features, splits, datasets, and generators of
 //! synthetic ones. What arrives here is checked once; what leaves is safe to compute with.
 
+pub mod catalogue;
+pub mod fetch;
 pub mod formats;
 pub mod synthetic;
 
