@@ -52,6 +52,38 @@ pub enum GraphError {
     /// A feature matrix without columns.
     #[error("the features have no columns; give every node at least one number")]
     NoFeatures,
+    /// A number of nearest neighbours that no node can have.
+    #[error("k = {k} is out of range: k nearest neighbours of {nodes} nodes need 1 ≤ k < {nodes}")]
+    NeighbourCount {
+        /// Neighbours asked of every node.
+        k: usize,
+        /// Number of nodes.
+        nodes: usize,
+    },
+    /// More nearest neighbours than the memory holds.
+    #[error("{k} nearest neighbours of each of {nodes} nodes do not fit into memory; ask for fewer")]
+    TooManyNeighbours {
+        /// Neighbours asked of every node.
+        k: usize,
+        /// Number of nodes.
+        nodes: usize,
+    },
+    /// An exponent of edge weights outside its range.
+    #[error("power = {power} is out of range: edge weights need a finite power of at least 0")]
+    InvalidPower {
+        /// The exponent.
+        power: f64,
+    },
+    /// An edge weight beyond the largest single-precision number.
+    #[error("the weight of edge ({first}, {second}) is {weight:e}, too large; scale the embeddings down")]
+    WeightTooLarge {
+        /// One end of the edge.
+        first: u32,
+        /// Its other end.
+        second: u32,
+        /// The weight.
+        weight: f64,
+    },
     /// A list of labels with another length than the graph has nodes.
     #[error("{labels} labels for {nodes} nodes; give every node one, or mark it as unlabelled")]
     LabelCount {

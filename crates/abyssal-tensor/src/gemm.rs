@@ -3,6 +3,8 @@
 //! Shapes throughout: tall matrices are n×d with n in the thousands or millions, weights are d×e with both in the
 //! tens or hundreds. faer computes each block on one thread.
 
+use std::ops::Range;
+
 use faer::{Accum, MatMut, MatRef};
 
 use crate::parallel::{for_each_block, partial_count, sum_over_rows};
@@ -65,6 +67,23 @@ pub fn gram_into<T: Scalar>(tall: &Matrix<T>, output: &mut Matrix<T>, scratch: &
     }
 }
 
+/// The inner products of some rows of X with some rows of Y, on the calling thread: `P = X[rows] · Y[others]ᵀ`,
+/// row-major.
+///
+/// # Panics
+/// If X and Y differ in columns, rows lie outside, or `output` does not hold `rows · others` values.
+pub fn inner_products_into<T: Scalar>(
+    (left, rows): (&Matrix<T>, Range<usize>),
+    (right, others): (&Matrix<T>, Range<usize>),
+    output: &mut [T],
+) {
+    assert_eq!(left.columns(), right.columns(), "inner products: columns");
+    assert_eq!(output.len(), rows.len() * others.len(), "inner products: output shape");
+    let output = MatMut::from_row_major_slice_mut(output, rows.len(), others.len());
+    let others = rows_of(right, others.start, others.len()).transpose();
+    T::multiply(output, Accum::Replace, rows_of(left, rows.start, rows.len()), others, T::ONE);
+}
+
 /// A view of `count` rows from `first` on.
 pub(crate) fn rows_of<T: Scalar>(matrix: &Matrix<T>, first: usize, count: usize) -> MatRef<'_, T> {
     let columns = matrix.columns();
@@ -108,6 +127,13 @@ mod tests {
             let mut scratch = vec![0.0; transposed_product_scratch(n, d, d)];
             gram_into(&tall, &mut output, &mut scratch);
             prop_assert!(output.max_difference(&naive(&tall.transposed(), &tall)) < 1e-10);
+
+            let (rows, others) = (n / 3..n, 0..n.div_ceil(2));
+            let mut output = Matrix::zeros(rows.len(), others.len());
+            inner_products_into((&tall, rows.clone()), (&tall, others.clone()), output.as_mut_slice());
+            let all = naive(&tall, &tall.transposed());
+            let expected = Matrix::from_fn(rows.len(), others.len(), |row, other| all.get(rows.start + row, other));
+            prop_assert!(output.max_difference(&expected) < 1e-10);
         }
     }
 }
