@@ -6,6 +6,8 @@
 //! is decided by the transforms of its configuration.
 
 pub mod container;
+pub mod pickle;
+pub mod planetoid;
 
 mod error;
 mod raw;
