@@ -6,7 +6,10 @@
 //! is decided by the transforms of its configuration.
 
 pub mod geom_gcn;
+pub mod npy;
+pub mod npz;
 pub mod ogb;
+pub mod sparse;
 pub mod table;
 
 mod error;
