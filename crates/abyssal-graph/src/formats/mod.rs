@@ -9,6 +9,7 @@ pub mod geom_gcn;
 pub mod npy;
 pub mod npz;
 pub mod ogb;
+pub mod own;
 pub mod sparse;
 pub mod table;
 

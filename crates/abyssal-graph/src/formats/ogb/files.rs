@@ -1,10 +1,11 @@
 //! Where the files of an OGB dataset lie: in a directory, or in the archive it is published as.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Seek};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use zip::ZipArchive;
+use zip::result::ZipError;
 
 use super::super::table::decompressed;
 use super::super::{FormatError, Place};
@@ -54,6 +55,9 @@ impl Files for Directory {
     }
 }
 
+/// Bytes that may be read to find the members of an archive.
+const LONGEST_LIST: usize = 8 << 20;
+
 /// Most members an archive may have; OGB's have about twenty.
 const MOST_MEMBERS: usize = 10_000;
 
@@ -74,11 +78,14 @@ pub(super) struct Archive<R> {
 impl<R: Read + Seek> Archive<R> {
     /// Opens an archive; `path` is its name in errors.
     pub(super) fn new(mut source: R, path: PathBuf) -> Result<Self, GraphError> {
-        let length = source.seek(std::io::SeekFrom::End(0)).map_err(GraphError::io("read", &path))?;
-        let zip = ZipArchive::new(source).map_err(|error| {
-            FormatError::new(format!("not a zip archive that can be read ({error}); get it again"))
-                .in_file(&path)
-        })?;
+        let length = source.seek(SeekFrom::End(0)).map_err(GraphError::io("read", &path))?;
+        let unreadable = |error: ZipError| {
+            let reason = format!("not a zip archive that can be read ({error}); get it again");
+            FormatError::new(reason).in_file(&path)
+        };
+        // Each line of the list of members takes memory, so it is read with a limit first.
+        ZipArchive::new(Limited { source: &mut source, left: LONGEST_LIST }).map_err(unreadable)?;
+        let zip = ZipArchive::new(source).map_err(unreadable)?;
         let mut archive = Self { zip, length, path, prefix: String::new() };
         archive.check_names().map_err(|error| error.in_file(&archive.path))?;
         let prefix = archive.names().find_map(|name| {
@@ -112,6 +119,27 @@ impl<R: Read + Seek> Archive<R> {
 
     fn names(&self) -> impl Iterator<Item = String> {
         self.zip.file_names().filter_map(|name| name.ok().map(|name| name.into_owned()))
+    }
+}
+
+/// A reader that gives up after some bytes.
+struct Limited<R> {
+    source: R,
+    left: usize,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        let left = self.left.checked_sub(count);
+        self.left = left.ok_or_else(|| io::Error::other("the list of its members is too long"))?;
+        Ok(count)
+    }
+}
+
+impl<R: Seek> Seek for Limited<R> {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        self.source.seek(position)
     }
 }
 

@@ -35,7 +35,7 @@ fn is_number_free(row: &Row) -> bool {
     !is_number(row.text(0)) && (counted || (1..row.width()).all(|column| !is_number(row.text(column))))
 }
 
-pub(super) fn is_number(text: &str) -> bool {
+pub(in crate::formats) fn is_number(text: &str) -> bool {
     text.parse::<f64>().is_ok()
 }
 
