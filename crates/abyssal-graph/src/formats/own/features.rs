@@ -156,9 +156,9 @@ impl Collected {
             }
         }
         offsets.push(indices.len());
-        // An entry takes a value and an index, twice as much as a value.
+        // An entry takes a value and an index, and a row an offset: each twice as much as a value.
         let cells = rows.saturating_mul(row.len());
-        if indices.len().saturating_mul(2) > cells {
+        if indices.len().saturating_add(rows).saturating_mul(2) > cells {
             let mut dense = vec![0.0; cells];
             for (line, range) in dense.chunks_exact_mut(row.len()).zip(offsets.windows(2)) {
                 for entry in range[0]..range[1] {

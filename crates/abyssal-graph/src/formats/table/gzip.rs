@@ -6,15 +6,19 @@ use flate2::read::MultiGzDecoder;
 
 const MAGIC: [u8; 2] = [0x1F, 0x8B];
 
-/// Decompressed bytes that any file may have, and how many more for each compressed byte. Text compresses well, tables
-/// of zeros very well; what goes beyond that was made to fill the memory.
-const ALLOWANCE: u64 = 64 << 20;
-const LARGEST_RATIO: u64 = 200;
+/// Decompressed bytes that any file may have, beside some for each compressed byte.
+const ALLOWANCE: u64 = 32 << 20;
 
-/// The contents of a file of `length` bytes: decompressed if it begins as gzip does, else as they are.
+/// Decompressed bytes for each compressed one that a table may have. Text compresses well, and tables of zeros very well;
+/// what goes beyond that was made to fill the memory.
+pub(super) const USUAL_RATIO: u64 = 200;
+
+/// The contents of a file of `length` bytes: decompressed if it begins as gzip does, else as they are. There may be
+/// `ratio` times as many bytes as there were compressed ones, and 32 MiB more.
 pub(in crate::formats) fn decompressed<'a>(
     mut source: impl Read + 'a,
     length: u64,
+    ratio: u64,
 ) -> io::Result<Box<dyn Read + 'a>> {
     let mut begin = Vec::with_capacity(MAGIC.len());
     source.by_ref().take(MAGIC.len() as u64).read_to_end(&mut begin)?;
@@ -23,7 +27,7 @@ pub(in crate::formats) fn decompressed<'a>(
     if !compressed {
         return Ok(Box::new(whole));
     }
-    let limit = ALLOWANCE.saturating_add(length.saturating_mul(LARGEST_RATIO));
+    let limit = ALLOWANCE.saturating_add(length.saturating_mul(ratio));
     Ok(Box::new(Guarded { source: MultiGzDecoder::new(whole), limit, left: limit }))
 }
 

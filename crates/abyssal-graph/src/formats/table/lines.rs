@@ -2,6 +2,7 @@
 //! stop before a row fills the memory.
 
 use std::io::{self, BufRead, BufReader, Read};
+use std::mem;
 
 /// The largest row, in bytes. Whoever needs more has left a quote open, or holds a file that is no table.
 const LONGEST_ROW: u64 = 16 << 20;
@@ -61,6 +62,7 @@ impl<R: Read> Lines<R> {
         };
         loop {
             lines.advance()?;
+            lines.separators = 0;
             if lines.line == 1 && lines.current.starts_with(BYTE_ORDER_MARK) {
                 lines.current.drain(..BYTE_ORDER_MARK.len());
             }
@@ -73,10 +75,30 @@ impl<R: Read> Lines<R> {
         if is_web_page(&lines.current) {
             return Err(io::Error::other("this is an HTML page, not data; download it again"));
         }
+        lines.complete_first_row()?;
         lines.separator = separator(&lines.current);
         lines.tidy();
-        lines.start = Some(lines.line);
+        lines.separators = 0;
+        lines.count_separators()?;
         Ok(lines)
+    }
+
+    /// Reads on while the first row has a quote open: only a whole row can tell its separator.
+    fn complete_first_row(&mut self) -> io::Result<()> {
+        self.start = Some(self.line);
+        let mut row = mem::take(&mut self.current);
+        let mut quotes = Quotes::default();
+        row.iter().for_each(|&byte| quotes.pass(byte));
+        while quotes.open {
+            self.advance()?;
+            if self.current.is_empty() {
+                break;
+            }
+            self.current.iter().for_each(|&byte| quotes.pass(byte));
+            row.append(&mut self.current);
+        }
+        self.current = row;
+        Ok(())
     }
 
     pub(super) fn separator(&self) -> Separator {
@@ -112,19 +134,25 @@ impl<R: Read> Lines<R> {
         self.line += 1;
         self.bytes += read as u64;
         self.tidy();
-        let separator = self.separator.byte();
-        self.separators += self.current.iter().filter(|&&byte| byte == separator).count() as u64;
         if self.bytes > LONGEST_ROW {
             return Err(io::Error::other(format!(
                 "no row ends within {} MiB; is a quote never closed, or is this not a table?",
                 LONGEST_ROW >> 20
             )));
         }
-        if self.separators > MOST_SEPARATORS {
-            return Err(io::Error::other(format!("a row has more than {MOST_SEPARATORS} fields")));
-        }
+        self.count_separators()?;
         if self.start.is_none() && !self.current.trim_ascii().is_empty() {
             self.start = Some(self.line);
+        }
+        Ok(())
+    }
+
+    fn count_separators(&mut self) -> io::Result<()> {
+        let separator = self.separator.byte();
+        self.separators += self.current.iter().filter(|&&byte| byte == separator).count() as u64;
+        if self.separators > MOST_SEPARATORS {
+            let reason = format!("a row has more than {MOST_SEPARATORS} fields; is a quote never closed?");
+            return Err(io::Error::other(reason));
         }
         Ok(())
     }
@@ -166,18 +194,32 @@ impl<R: Read> Read for Lines<R> {
     }
 }
 
-/// A tab if there is one, else a comma, else a semicolon, all outside quotes; blanks if the line consists of several
+/// Whether a quote is open, byte by byte, before the separator is known. A quote opens at the beginning of a field, and
+/// where it follows another, which it then undoes; elsewhere it is a letter like others.
+#[derive(Default)]
+struct Quotes {
+    open: bool,
+    last: Option<u8>,
+}
+
+impl Quotes {
+    fn pass(&mut self, byte: u8) {
+        if byte == b'"' {
+            self.open = !self.open && matches!(self.last, None | Some(b'\t' | b',' | b';' | b'"'));
+        }
+        self.last = Some(byte);
+    }
+}
+
+/// A tab if there is one, else a comma, else a semicolon, all outside quotes; blanks if the row consists of several
 /// numbers; else a comma, of a table with one column.
 fn separator(line: &[u8]) -> Separator {
-    let mut quoted = false;
-    let outside: Vec<u8> = line
-        .iter()
-        .copied()
-        .filter(|&byte| {
-            quoted ^= byte == b'"';
-            !quoted
-        })
-        .collect();
+    let mut quotes = Quotes::default();
+    let mut outside = line.to_vec();
+    outside.retain(|&byte| {
+        quotes.pass(byte);
+        !quotes.open
+    });
     if let Some(byte) = [b'\t', b',', b';'].into_iter().find(|byte| outside.contains(byte)) {
         return Separator::Byte(byte);
     }
@@ -205,6 +247,8 @@ mod tests {
             ("a;b,c", Separator::Byte(b',')),
             ("a;b c", Separator::Byte(b';')),
             ("\"a,b\tc\";d", Separator::Byte(b';')),
+            ("\"a,\"\"b\tc\";d", Separator::Byte(b';')),
+            ("5\" disk;a,b", Separator::Byte(b',')),
             ("0 1", Separator::Blanks),
             (" 0.5  1e3 \r\n", Separator::Blanks),
             ("machine learning", Separator::Byte(b',')),

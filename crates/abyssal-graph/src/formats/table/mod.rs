@@ -145,7 +145,7 @@ impl<R: Read> Table<R> {
 }
 
 impl Table<Box<dyn Read>> {
-    /// Opens a file; one that begins as gzip does is decompressed on the way, but never to more than 64 MiB and 200
+    /// Opens a file; one that begins as gzip does is decompressed on the way, but never to more than 32 MiB and 200
     /// times its size.
     ///
     /// # Errors
@@ -153,7 +153,7 @@ impl Table<Box<dyn Read>> {
     pub fn open(path: &Path) -> Result<Self, GraphError> {
         let file = File::open(path).map_err(GraphError::io("open", path))?;
         let length = file.metadata().map_err(GraphError::io("read", path))?.len();
-        let source = decompressed(file, length).map_err(GraphError::io("read", path))?;
+        let source = decompressed(file, length, gzip::USUAL_RATIO).map_err(GraphError::io("read", path))?;
         Self::new(source).map_err(|error| error.in_file(path))
     }
 }

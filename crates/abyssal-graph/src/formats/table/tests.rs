@@ -40,6 +40,20 @@ fn lines_are_counted_across_blank_ones_line_ends_and_quotes() {
 }
 
 #[test]
+fn a_first_row_over_several_lines_tells_its_separator() {
+    let expected = [row(2, &["a\nb,c", "d"]), row(5, &["e", "f"])];
+    assert_eq!(rows(b"\n\"a\nb,c\"\td\n\ne\tf\n").unwrap(), expected);
+}
+
+#[test]
+fn a_quote_inside_a_field_is_a_letter() {
+    assert_eq!(
+        rows(b"5\" disk,1\n8\" disk,2\n").unwrap(),
+        [row(1, &["5\" disk", "1"]), row(2, &["8\" disk", "2"])]
+    );
+}
+
+#[test]
 fn quotes_hold_separators_and_quotes() {
     let expected = [row(1, &["a, b", "say \"hello\""]), row(2, &["å 漢字", ""])];
     assert_eq!(rows("\"a, b\",\"say \"\"hello\"\"\"\nå 漢字,\n".as_bytes()).unwrap(), expected);
@@ -106,8 +120,12 @@ fn invalid_utf_8_is_refused_with_line_and_column() {
 
 #[test]
 fn a_row_of_millions_of_empty_fields_is_refused() {
-    let expected = "t, line 2: a row has more than 1048576 fields";
+    let expected = "t, line 2: a row has more than 1048576 fields; is a quote never closed?";
     assert_eq!(refused(&[b"a,b\n", vec![b','; 2 << 20].as_slice()].concat()), expected);
+    assert_eq!(refused(&vec![b'\t'; 2 << 20]), "t: the file holds no rows");
+    let expected = "t: a row has more than 1048576 fields; is a quote never closed?";
+    assert_eq!(refused(&[b"a", vec![b'\t'; 2 << 20].as_slice()].concat()), expected);
+    assert_eq!(refused(&b"1 ".repeat(2 << 20)), expected);
 }
 
 #[test]
