@@ -37,14 +37,13 @@ fn of_table(mut table: Table<impl Read>, nodes: &NodeNames) -> Result<Edges, For
         table.keep_header_as_row();
     }
     let (mut row, mut edges) = (Row::default(), Vec::new());
-    while table.read_row(&mut row)? {
-        if edges.is_empty() && row.width() == 3 && is_number(row.text(2)) {
-            return Err(row.error(2, format!("{NO_WEIGHTS}; remove the third column")));
-        }
-        table.expect_width(2, "source, target")?;
-        edges.push((nodes.find_cell(&row, 0)?, nodes.find_cell(&row, 1)?));
+    if table.width() == 3 && table.read_row(&mut row)? && is_number(row.text(2)) {
+        return Err(row.error(2, format!("{NO_WEIGHTS}; remove the third column")));
     }
     table.expect_width(2, "source, target")?;
+    while table.read_row(&mut row)? {
+        edges.push((nodes.find_cell(&row, 0)?, nodes.find_cell(&row, 1)?));
+    }
     Ok(edges)
 }
 

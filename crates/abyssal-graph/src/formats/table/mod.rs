@@ -40,6 +40,8 @@ pub struct Table<R> {
     /// Rows that were read to recognise the header.
     waiting: VecDeque<Row>,
     width: usize,
+    /// The line of the first row, be it a header or not.
+    begin: u64,
 }
 
 impl<R: Read> Table<R> {
@@ -57,12 +59,12 @@ impl<R: Read> Table<R> {
             .quoting(separator != Separator::Blanks)
             .buffer_capacity(1 << 16)
             .from_reader(lines);
-        let mut table = Self { reader, header: None, waiting: VecDeque::new(), width: 0 };
+        let mut table = Self { reader, header: None, waiting: VecDeque::new(), width: 0, begin: 0 };
         let mut first = Row::default();
         if !table.parse_row(&mut first)? {
             return Err(FormatError::new("the file holds no rows"));
         }
-        table.width = first.width();
+        (table.width, table.begin) = (first.width(), first.line());
         let mut second = Row::default();
         let second = table.parse_row(&mut second)?.then_some(second);
         if header::is_header(&first, second.as_ref()) {
@@ -99,9 +101,8 @@ impl<R: Read> Table<R> {
         if self.width == expected {
             return Ok(());
         }
-        let line = self.header.as_ref().or(self.waiting.front()).map_or(1, Row::line);
         let reason = format!("{} columns where {expected} are needed: {columns}", self.width);
-        Err(FormatError::at(Place::Line(line), reason))
+        Err(FormatError::at(Place::Line(self.begin), reason))
     }
 
     /// Reads the next row into `row`; false at the end of the file.
