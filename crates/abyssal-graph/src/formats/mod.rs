@@ -5,6 +5,7 @@
 //! Readers give a [`RawDataset`], the data exactly as the files tell it; what is done to it before a model sees it
 //! is decided by the transforms of its configuration.
 
+pub mod gnn_benchmark;
 pub mod npy;
 pub mod npz;
 pub mod sparse;

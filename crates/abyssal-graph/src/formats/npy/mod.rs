@@ -12,6 +12,8 @@ use npyz::{Deserialize, NpyFile, Order, TypeChar};
 use crate::formats::FormatError;
 use header::{Header, LONGEST_HEADER, LONGEST_PREFIX};
 
+pub(in crate::formats) use header::HOLDS_OBJECTS;
+
 /// An array with any number of dimensions; one without dimensions has one element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
@@ -35,6 +37,9 @@ pub enum Values {
     /// Unicode and byte strings, without the zeros that fill them up.
     Text(Vec<String>),
 }
+
+/// What a string takes beside its text: itself, and what an allocator adds.
+const STRING_BYTES: u64 = size_of::<String>() as u64 + 32;
 
 /// Reads an npy file: the magic `\x93NUMPY`, a version, a header (dtype, order, shape), then the elements to the end.
 ///
@@ -65,7 +70,7 @@ fn check_size(header: &Header, present: u64, limit: u64) -> Result<(), FormatErr
     let in_memory = match dtype.type_char() {
         TypeChar::Bool => 1,
         TypeChar::Int | TypeChar::Uint => 8,
-        TypeChar::ByteStr | TypeChar::UnicodeStr => item.saturating_add(size_of::<String>() as u64),
+        TypeChar::ByteStr | TypeChar::UnicodeStr => item.saturating_add(STRING_BYTES),
         _ => item,
     };
     let needed = elements.checked_mul(in_memory.max(item)).filter(|&bytes| bytes <= limit);

@@ -22,6 +22,8 @@ const FREE_BYTES: u64 = 64 << 20;
 /// How many times the size of the archive they may take on top of that.
 const RATIO: u64 = 16;
 const MOST_MEMBERS: usize = 10_000;
+/// How many names an error lists.
+const LISTED: usize = 20;
 /// What may be read to find the list of members. Ten thousand of them, with names of hundreds of letters, fit.
 const DIRECTORY_BYTES: u64 = 8 << 20;
 
@@ -89,8 +91,13 @@ impl<R: Read + Seek> Npz<R> {
     /// size of the archive, or as for [`npy::read`].
     pub fn array(&mut self, name: &str) -> Result<Array, FormatError> {
         let Some(&index) = self.members.get(name) else {
-            let names: Vec<&str> = self.names().collect();
-            let there = if names.is_empty() { "no array at all".to_owned() } else { names.join(", ") };
+            let there: Vec<String> =
+                self.names().take(LISTED).map(|name| name.escape_debug().to_string()).collect();
+            let there = match self.members.len() {
+                0 => "no array at all".to_owned(),
+                count if count > LISTED => format!("{} and {} more", there.join(", "), count - LISTED),
+                _ => there.join(", "),
+            };
             return Err(FormatError::new(format!("the archive has no array `{name}`, but {there}")));
         };
         let array = self.decompress(index).and_then(|bytes| npy::read(&bytes[..], self.limit));

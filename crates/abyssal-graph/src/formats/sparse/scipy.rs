@@ -25,6 +25,7 @@ pub fn read_scipy<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Csr<f32>, FormatEr
         }
         "coo" => read_entries(npz),
         _ => {
+            let format: String = format.chars().take(10).collect();
             let reason = format!(
                 "a sparse matrix in the format {format:?}; call `.tocsr()` on it before `scipy.sparse.save_npz`"
             );
