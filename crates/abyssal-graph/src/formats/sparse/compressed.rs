@@ -127,7 +127,7 @@ pub(super) fn read_shape<R: Read + Seek>(
 /// Refuses dimensions that no array of the file bounds, where memory for each line would be all that they bring.
 pub(super) fn check_dimension(length: usize, entries: usize) -> Result<(), FormatError> {
     const FREE: usize = 10_000_000;
-    if length > entries.saturating_mul(16).saturating_add(FREE) {
+    if length > entries.saturating_add(FREE) {
         let reason =
             format!("tells of {length} rows or columns for {entries} entries; leave out the empty ones");
         return Err(FormatError::new(reason));
@@ -135,9 +135,9 @@ pub(super) fn check_dimension(length: usize, entries: usize) -> Result<(), Forma
     Ok(())
 }
 
-fn check_length(length: usize, entries: usize, indptr: &str) -> Result<(), FormatError> {
+pub(super) fn check_length(length: usize, entries: usize, told_by: &str) -> Result<(), FormatError> {
     if length != entries {
-        return Err(FormatError::new(format!("has {length} elements, where {indptr} ends at {entries}")));
+        return Err(FormatError::new(format!("has {length} elements, where {told_by} tells of {entries}")));
     }
     Ok(())
 }
