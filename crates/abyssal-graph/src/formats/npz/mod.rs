@@ -41,10 +41,10 @@ pub struct Npz<R> {
     members: BTreeMap<String, usize>,
     /// What a member may take once it is decompressed.
     limit: u64,
-    /// What all members that were not read yet may take together.
+    /// What all members that are not counted yet may take together.
     left: u64,
     /// Members that were read.
-    read: BTreeSet<usize>,
+    counted: BTreeSet<usize>,
 }
 
 impl<R: Read + Seek> Npz<R> {
@@ -79,7 +79,7 @@ impl<R: Read + Seek> Npz<R> {
             }
         }
         let limit = FREE_BYTES.saturating_add(size.saturating_mul(RATIO));
-        Ok(Self { archive, members, limit, left: limit.saturating_mul(TOGETHER), read: BTreeSet::new() })
+        Ok(Self { archive, members, limit, left: limit.saturating_mul(TOGETHER), counted: BTreeSet::new() })
     }
 
     /// The names of the arrays, ascending.
@@ -109,7 +109,7 @@ impl<R: Read + Seek> Npz<R> {
             return Err(FormatError::new(format!("the archive has no array `{name}`, but {there}")));
         };
         let array = self.read(index).map_err(|error| error.in_member(name))?;
-        if self.read.insert(index) {
+        if self.counted.insert(index) {
             self.left = self.left.saturating_sub(array.memory());
         }
         Ok(array)
@@ -131,7 +131,7 @@ impl<R: Read + Seek> Npz<R> {
 
     /// Reads a member of the archive.
     fn read(&mut self, index: usize) -> Result<Array, FormatError> {
-        let limit = if self.read.contains(&index) { self.limit } else { self.limit.min(self.left) };
+        let limit = if self.counted.contains(&index) { self.limit } else { self.limit.min(self.left) };
         let entry = self.archive.by_index_data(index).map_err(damaged)?;
         if entry.encrypted() {
             return Err(FormatError::new("is encrypted; save it again without a password"));
