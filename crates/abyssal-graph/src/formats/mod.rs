@@ -6,6 +6,7 @@
 //! is decided by the transforms of its configuration.
 
 pub mod geom_gcn;
+pub mod gnn_benchmark;
 pub mod npy;
 pub mod npz;
 pub mod ogb;

@@ -1,14 +1,13 @@
 //! What stands before the elements of an array: its dtype, order and shape.
 
+use std::io::Read;
+
 use npyz::{DType, NpyHeader, TypeStr};
 
 use crate::formats::FormatError;
 
 /// The longest header in bytes; numpy refuses longer ones, too.
-pub(super) const LONGEST_HEADER: usize = 10_000;
-/// Magic, version and the longest field for the length of the header.
-pub(super) const LONGEST_PREFIX: usize = 12;
-
+const LONGEST_HEADER: usize = 10_000;
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// An array of plain numbers needs two: those of the dictionary and of the shape.
 const MOST_BRACKETS: usize = 8;
@@ -26,16 +25,13 @@ pub(super) struct Header {
     pub(super) shape: Vec<usize>,
     pub(super) elements: u64,
     pub(super) item: u64,
-    /// Where the elements begin.
-    pub(super) end: usize,
 }
 
 impl Header {
-    /// Reads the header at the beginning of `bytes`.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
-        let (text, end) = text(bytes)?;
-        check_text(text)?;
-        let parsed = NpyHeader::from_reader(bytes).map_err(|error| {
+    /// Reads up to the first element.
+    pub(super) fn read(reader: &mut dyn Read) -> Result<Self, FormatError> {
+        let bytes = checked_bytes(reader)?;
+        let parsed = NpyHeader::from_reader(&bytes[..]).map_err(|error| {
             // The parser draws a picture of the header below the first line.
             let error = error.to_string();
             let reason = error.lines().next().unwrap_or_default().trim_end_matches([':', ' ']);
@@ -64,36 +60,44 @@ impl Header {
                 "elements of dtype {dtype} hold nothing; remove the array"
             )));
         }
-        Ok(Self { parsed, dtype, shape, elements, item, end })
+        Ok(Self { parsed, dtype, shape, elements, item })
     }
 }
 
-/// The text of the header and where it ends.
-fn text(bytes: &[u8]) -> Result<(&str, usize), FormatError> {
-    let cut = || FormatError::new("the array is cut short: its header is incomplete");
+/// All bytes before the first element: magic, version, length of the header, header. They are safe to parse.
+fn checked_bytes(reader: &mut dyn Read) -> Result<Vec<u8>, FormatError> {
+    let mut bytes = Vec::new();
+    let mut read = |bytes: &mut Vec<u8>, count: usize| {
+        let read = reader.take(count as u64).read_to_end(bytes)?;
+        match read == count {
+            true => Ok(()),
+            false => Err(FormatError::new("the array is cut short: its header is incomplete")),
+        }
+    };
+    let complete = read(&mut bytes, 8);
     if !bytes.starts_with(MAGIC) {
         return Err(FormatError::new("not an npy array: it does not begin with `\\x93NUMPY`"));
     }
-    let (major, minor) = (*bytes.get(6).ok_or_else(cut)?, *bytes.get(7).ok_or_else(cut)?);
-    let width = match (major, minor) {
+    complete?;
+    let width = match (bytes[6], bytes[7]) {
         (1, 0) => 2,
         (2 | 3, 0) => 4,
-        _ => {
+        (major, minor) => {
             let reason =
                 format!("npy version {major}.{minor} is unknown; versions 1.0, 2.0 and 3.0 can be read");
             return Err(FormatError::new(reason));
         }
     };
-    let begin = 8 + width;
-    let length = bytes.get(8..begin).ok_or_else(cut)?;
-    let length = length.iter().rev().fold(0usize, |length, &byte| length << 8 | usize::from(byte));
+    read(&mut bytes, width)?;
+    let length = bytes[8..].iter().rev().fold(0usize, |length, &byte| length << 8 | usize::from(byte));
     if length > LONGEST_HEADER {
         let reason = format!("a header of {length} bytes; numpy's have at most {LONGEST_HEADER}");
         return Err(FormatError::new(reason));
     }
-    let end = begin + length;
-    let text = std::str::from_utf8(bytes.get(begin..end).ok_or_else(cut)?);
-    Ok((text.map_err(|_| FormatError::new("the header of the array is damaged: it is not text"))?, end))
+    read(&mut bytes, length)?;
+    let text = std::str::from_utf8(&bytes[8 + width..]);
+    check_text(text.map_err(|_| FormatError::new("the header of the array is damaged: it is not text"))?)?;
+    Ok(bytes)
 }
 
 /// Lets pass what numpy writes and npyz can parse safely: npyz recurses into brackets, some of them twice, and

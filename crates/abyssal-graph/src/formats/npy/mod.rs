@@ -5,12 +5,14 @@ mod header;
 #[cfg(test)]
 pub(in crate::formats) mod tests;
 
-use std::io::Read;
+use std::io::{self, Read};
 
-use npyz::{Deserialize, NpyFile, Order, TypeChar};
+use npyz::{DType, Deserialize, Order, TypeChar, TypeRead};
 
 use crate::formats::FormatError;
-use header::{Header, LONGEST_HEADER, LONGEST_PREFIX};
+use header::Header;
+
+pub(in crate::formats) use header::HOLDS_OBJECTS;
 
 /// An array with any number of dimensions; one without dimensions has one element.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +38,11 @@ pub enum Values {
     Text(Vec<String>),
 }
 
+/// What a string takes beside its text: itself, and what an allocator adds.
+const STRING_BYTES: u64 = size_of::<String>() as u64 + 32;
+/// How much is read at once.
+const CHUNK_BYTES: u64 = 1 << 16;
+
 /// Reads an npy file: the magic `\x93NUMPY`, a version, a header (dtype, order, shape), then the elements to the end.
 ///
 /// `limit` is the largest number of bytes the elements may take, in the file as well as in memory.
@@ -43,15 +50,14 @@ pub enum Values {
 /// # Errors
 /// If the file is damaged or has more or fewer elements than its header tells, if it is larger than the limit, or if
 /// its dtype is none of those in [`Values`].
-pub fn read(reader: impl Read, limit: u64) -> Result<Array, FormatError> {
-    let mut bytes = Vec::new();
-    // One byte more than allowed tells a file that is too long from one that just fits.
-    let most = limit.saturating_add((LONGEST_PREFIX + LONGEST_HEADER + 1) as u64);
-    reader.take(most).read_to_end(&mut bytes)?;
-    let header = Header::parse(&bytes)?;
-    let data = bytes.get(header.end..).unwrap_or_default();
-    check_size(&header, data.len() as u64, limit)?;
-    let values = values(&header, data)?;
+pub fn read(mut reader: impl Read, limit: u64) -> Result<Array, FormatError> {
+    let header = Header::read(&mut reader)?;
+    check_size(&header, limit)?;
+    let values = read_values(&header, &mut reader)?;
+    let more = io::copy(&mut reader.take(limit), &mut io::sink())?;
+    if more > 0 {
+        return Err(wrong_size(&header, header.elements * header.item + more));
+    }
     let values = match header.parsed.order() {
         Order::C => values,
         Order::Fortran => values.in_c_order(&header.shape),
@@ -59,80 +65,117 @@ pub fn read(reader: impl Read, limit: u64) -> Result<Array, FormatError> {
     Ok(Array { shape: header.shape, values })
 }
 
-/// Compares the size told by the header with the limit and with the bytes that are there.
-fn check_size(header: &Header, present: u64, limit: u64) -> Result<(), FormatError> {
+/// Compares the size told by the header with the limit.
+fn check_size(header: &Header, limit: u64) -> Result<(), FormatError> {
     let Header { elements, item, ref shape, ref dtype, .. } = *header;
     let in_memory = match dtype.type_char() {
         TypeChar::Bool => 1,
         TypeChar::Int | TypeChar::Uint => 8,
-        TypeChar::ByteStr | TypeChar::UnicodeStr => item.saturating_add(size_of::<String>() as u64),
+        TypeChar::ByteStr | TypeChar::UnicodeStr => item.saturating_add(STRING_BYTES),
         _ => item,
     };
-    let needed = elements.checked_mul(in_memory.max(item)).filter(|&bytes| bytes <= limit);
-    if needed.is_none() {
-        let reason = format!("an array of shape {shape:?} and dtype {dtype} takes more than {limit} bytes");
-        return Err(FormatError::new(reason));
+    match elements.checked_mul(in_memory.max(item)) {
+        Some(bytes) if bytes <= limit => Ok(()),
+        _ => {
+            let reason =
+                format!("an array of shape {shape:?} and dtype {dtype} takes more than {limit} bytes");
+            Err(FormatError::new(reason))
+        }
     }
-    // No overflow: at most the product above.
-    let told = elements * item;
-    if told != present {
-        let reason = format!(
-            "the header tells of {elements} elements of {item} bytes ({told} bytes in all), but {present} bytes \
-             follow; the file is damaged or cut short"
-        );
-        return Err(FormatError::new(reason));
-    }
-    Ok(())
 }
 
-/// Decodes the elements in the order of the file; `data` has exactly as many bytes as they need.
-fn values(header: &Header, data: &[u8]) -> Result<Values, FormatError> {
+fn wrong_size(header: &Header, present: u64) -> FormatError {
+    let Header { elements, item, .. } = *header;
+    FormatError::new(format!(
+        "the header tells of {elements} elements of {item} bytes ({} bytes in all), but {present} bytes follow; the \
+         file is damaged or cut short",
+        elements * item
+    ))
+}
+
+/// Reads the elements in the order of the file.
+fn read_values(header: &Header, reader: &mut dyn Read) -> Result<Values, FormatError> {
     let dtype = &header.dtype;
     let refused = |advice: &str| Err(FormatError::new(format!("dtype {dtype} cannot be read; {advice}")));
     match (dtype.type_char(), header.item) {
-        (TypeChar::Bool, _) => Ok(Values::Bool(decode(header, data, Ok)?)),
-        (TypeChar::Int, 1) => integers::<i8>(header, data),
-        (TypeChar::Int, 2) => integers::<i16>(header, data),
-        (TypeChar::Int, 4) => integers::<i32>(header, data),
-        (TypeChar::Int, _) => integers::<i64>(header, data),
-        (TypeChar::Uint, 1) => integers::<u8>(header, data),
-        (TypeChar::Uint, 2) => integers::<u16>(header, data),
-        (TypeChar::Uint, 4) => integers::<u32>(header, data),
+        (TypeChar::Bool, _) => Ok(Values::Bool(decode(header, reader, Ok)?)),
+        (TypeChar::Int, 1) => integers::<i8>(header, reader),
+        (TypeChar::Int, 2) => integers::<i16>(header, reader),
+        (TypeChar::Int, 4) => integers::<i32>(header, reader),
+        (TypeChar::Int, _) => integers::<i64>(header, reader),
+        (TypeChar::Uint, 1) => integers::<u8>(header, reader),
+        (TypeChar::Uint, 2) => integers::<u16>(header, reader),
+        (TypeChar::Uint, 4) => integers::<u32>(header, reader),
         (TypeChar::Uint, _) => {
             let convert = |value: u64| {
                 i64::try_from(value).map_err(|_| {
                     format!("is {value}, beyond {}; such large numbers cannot be read", i64::MAX)
                 })
             };
-            Ok(Values::Integers(decode(header, data, convert)?))
+            Ok(Values::Integers(decode(header, reader, convert)?))
         }
-        (TypeChar::Float, 4) => Ok(Values::Floats(decode(header, data, Ok)?)),
-        (TypeChar::Float, 8) => Ok(Values::Doubles(decode(header, data, Ok)?)),
-        (TypeChar::ByteStr | TypeChar::UnicodeStr, _) => Ok(Values::Text(decode(header, data, Ok)?)),
+        (TypeChar::Float, 4) => Ok(Values::Floats(decode(header, reader, Ok)?)),
+        (TypeChar::Float, 8) => Ok(Values::Doubles(decode(header, reader, Ok)?)),
+        (TypeChar::ByteStr | TypeChar::UnicodeStr, _) => Ok(Values::Text(decode(header, reader, Ok)?)),
         (TypeChar::Float, _) => refused("save it again with `.astype('float32')`"),
         _ => refused("save it again as booleans, integers, floats or text"),
     }
 }
 
-fn integers<T: Deserialize + Into<i64>>(header: &Header, data: &[u8]) -> Result<Values, FormatError> {
-    Ok(Values::Integers(decode(header, data, |value: T| Ok(value.into()))?))
+fn integers<T: Deserialize + Into<i64>>(
+    header: &Header,
+    reader: &mut dyn Read,
+) -> Result<Values, FormatError> {
+    Ok(Values::Integers(decode(header, reader, |value: T| Ok(value.into()))?))
 }
 
-/// Decodes elements of one type; `convert` tells what is wrong with an element.
+/// Reads elements of one type; `convert` tells what is wrong with an element. Memory grows with what is really there.
 fn decode<T: Deserialize, U>(
     header: &Header,
-    data: &[u8],
+    reader: &mut dyn Read,
     convert: impl Fn(T) -> Result<U, String>,
 ) -> Result<Vec<U>, FormatError> {
-    let elements = NpyFile::with_header(header.parsed.clone(), data).data::<T>();
-    let elements = elements.map_err(|error| FormatError::new(error.to_string()))?;
-    // The header was checked against the data, so this many elements are there.
-    let mut values = Vec::with_capacity(header.elements as usize);
-    for (index, element) in elements.enumerate() {
-        let value = element.map_err(|error| format!("cannot be read: {error}")).and_then(&convert);
-        values.push(value.map_err(|reason| FormatError::new(format!("element {index} {reason}")))?);
+    let element_reader = T::reader(&DType::Plain(header.dtype.clone()));
+    let element_reader = element_reader.map_err(|error| FormatError::new(error.to_string()))?;
+    let told = header.elements * header.item;
+    let at_once = (CHUNK_BYTES / header.item).max(1) * header.item;
+    let mut values = Vec::new();
+    let mut chunk = Vec::new();
+    let mut read = 0;
+    while read < told {
+        chunk.clear();
+        let wanted = at_once.min(told - read);
+        reader.take(wanted).read_to_end(&mut chunk)?;
+        read += chunk.len() as u64;
+        if (chunk.len() as u64) < wanted {
+            return Err(wrong_size(header, read));
+        }
+        values.reserve(chunk.len() / header.item as usize);
+        for element in chunk.chunks_exact(header.item as usize) {
+            let value = element_reader.read_one(element).map_err(|error| format!("cannot be read: {error}"));
+            let value = value.and_then(&convert);
+            values.push(
+                value.map_err(|reason| FormatError::new(format!("element {} {reason}", values.len())))?,
+            );
+        }
     }
     Ok(values)
+}
+
+impl Array {
+    /// About how many bytes of memory the elements take.
+    pub(in crate::formats) fn memory(&self) -> u64 {
+        let (count, size) = match &self.values {
+            Values::Bool(values) => (values.len(), 1),
+            Values::Integers(values) => (values.len(), 8),
+            Values::Floats(values) => (values.len(), 4),
+            Values::Doubles(values) => (values.len(), 8),
+            Values::Text(values) => {
+                return values.iter().map(|value| STRING_BYTES + value.capacity() as u64).sum();
+            }
+        };
+        count as u64 * size
+    }
 }
 
 impl Values {

@@ -5,8 +5,8 @@ mod metered;
 #[cfg(test)]
 pub(in crate::formats) mod tests;
 
-use std::collections::BTreeMap;
-use std::io::{Read, Seek, SeekFrom};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
@@ -17,11 +17,17 @@ use metered::Metered;
 
 pub use masks::masks;
 
-/// What members may always take, however small the archive.
+/// What a member may always take, however small the archive.
 const FREE_BYTES: u64 = 64 << 20;
-/// How many times the size of the archive they may take on top of that.
+/// How many times the size of the archive it may take on top of that.
 const RATIO: u64 = 16;
+/// How many times of what one member may take, all of them may take together.
+const TOGETHER: u64 = 2;
 const MOST_MEMBERS: usize = 10_000;
+/// How many names an error lists.
+const LISTED: usize = 20;
+/// What stands before the elements of an array, generously.
+const HEADER_BYTES: u64 = 1 << 14;
 /// What may be read to find the list of members. Ten thousand of them, with names of hundreds of letters, fit.
 const DIRECTORY_BYTES: u64 = 8 << 20;
 
@@ -35,6 +41,10 @@ pub struct Npz<R> {
     members: BTreeMap<String, usize>,
     /// What a member may take once it is decompressed.
     limit: u64,
+    /// What all members that are not counted yet may take together.
+    left: u64,
+    /// Members that were read.
+    counted: BTreeSet<usize>,
 }
 
 impl<R: Read + Seek> Npz<R> {
@@ -69,7 +79,7 @@ impl<R: Read + Seek> Npz<R> {
             }
         }
         let limit = FREE_BYTES.saturating_add(size.saturating_mul(RATIO));
-        Ok(Self { archive, members, limit })
+        Ok(Self { archive, members, limit, left: limit.saturating_mul(TOGETHER), counted: BTreeSet::new() })
     }
 
     /// The names of the arrays, ascending.
@@ -86,15 +96,23 @@ impl<R: Read + Seek> Npz<R> {
     ///
     /// # Errors
     /// If there is none of this name, if it is encrypted or damaged, if it takes more than 64 MiB and 16 times the
-    /// size of the archive, or as for [`npy::read`].
+    /// size of the archive (or more than twice as much together with those read before), or as for [`npy::read`].
     pub fn array(&mut self, name: &str) -> Result<Array, FormatError> {
         let Some(&index) = self.members.get(name) else {
-            let names: Vec<&str> = self.names().collect();
-            let there = if names.is_empty() { "no array at all".to_owned() } else { names.join(", ") };
+            let there: Vec<String> =
+                self.names().take(LISTED).map(|name| name.escape_debug().to_string()).collect();
+            let there = match self.members.len() {
+                0 => "no array at all".to_owned(),
+                count if count > LISTED => format!("{} and {} more", there.join(", "), count - LISTED),
+                _ => there.join(", "),
+            };
             return Err(FormatError::new(format!("the archive has no array `{name}`, but {there}")));
         };
-        let array = self.decompress(index).and_then(|bytes| npy::read(&bytes[..], self.limit));
-        array.map_err(|error| error.in_member(name))
+        let array = self.read(index).map_err(|error| error.in_member(name))?;
+        if self.counted.insert(index) {
+            self.left = self.left.saturating_sub(array.memory());
+        }
+        Ok(array)
     }
 
     /// Reads an array of one dimension as what `convert` makes of it, say [`Array::into_integers`].
@@ -111,9 +129,9 @@ impl<R: Read + Seek> Npz<R> {
         vector.map_err(|error| error.in_member(name))
     }
 
-    /// The bytes of a member. Their checksum is right.
-    fn decompress(&mut self, index: usize) -> Result<Vec<u8>, FormatError> {
-        let limit = self.limit;
+    /// Reads a member of the archive.
+    fn read(&mut self, index: usize) -> Result<Array, FormatError> {
+        let limit = if self.counted.contains(&index) { self.limit } else { self.limit.min(self.left) };
         let entry = self.archive.by_index_data(index).map_err(damaged)?;
         if entry.encrypted() {
             return Err(FormatError::new("is encrypted; save it again without a password"));
@@ -123,23 +141,19 @@ impl<R: Read + Seek> Npz<R> {
             let reason = format!("is compressed as {method}; save it again with `numpy.savez_compressed`");
             return Err(FormatError::new(reason));
         }
-        let too_large = |size: &str| {
+        let size = entry.size();
+        if size > limit.saturating_add(HEADER_BYTES) {
             let reason = format!(
-                "takes {size} bytes where the archive lets expect {limit} at most; it may be a zip bomb"
+                "takes {size} bytes, where an archive of this size may take {limit} more; it may be a zip bomb"
             );
-            Err(FormatError::new(reason))
-        };
-        if entry.size() > limit {
-            return too_large(&entry.size().to_string());
+            return Err(FormatError::new(reason));
         }
-        let member = self.archive.by_index(index).map_err(damaged)?;
-        let mut bytes = Vec::new();
-        // Nothing above can be trusted, so the bytes are counted while they come.
-        member.take(limit + 1).read_to_end(&mut bytes).map_err(|error| damaged(error.into()))?;
-        if bytes.len() as u64 > limit {
-            return too_large("more");
-        }
-        Ok(bytes)
+        let mut member = self.archive.by_index(index).map_err(damaged)?;
+        // The size was only told. The reader of the member gives an error where it was a lie.
+        let array = npy::read(&mut member, limit);
+        // The checksum is compared at the end, and explains whatever was wrong before.
+        io::copy(&mut member, &mut io::sink()).map_err(|error| damaged(error.into()))?;
+        array
     }
 }
 

@@ -39,18 +39,20 @@ impl Compressed {
             Lines::Rows => (rows, columns, "row"),
             Lines::Columns => (columns, rows, "column"),
         };
+        // Each array is checked before the next is read, so that a wrong one costs as little memory as possible.
         let offsets = npz.vector(&indptr, Array::into_integers)?;
-        let targets = npz.vector(&indices, Array::into_integers)?;
-        let values = npz.vector(&data, Array::into_floats)?;
-        if values.len() != targets.len() {
-            let reason = format!("holds {} values for the {} of {indices}", values.len(), targets.len());
-            return Err(FormatError::new(reason).in_member(&data));
-        }
-        let offsets = check_offsets(&offsets, lines, targets.len(), line)
+        let offsets = check_offsets(offsets, lines, line)
             .map_err(|reason| FormatError::new(reason).in_member(&indptr))?;
+        let entries = offsets.last().copied().unwrap_or(0);
+        let targets = npz.vector(&indices, Array::into_integers)?;
+        check_length(targets.len(), entries, &indptr).map_err(|error| error.in_member(&indices))?;
         let targets = check_indices(&targets, &offsets, width, line)
             .map_err(|reason| FormatError::new(reason).in_member(&indices))?;
-        check_dimension(width, values.len()).map_err(|error| error.in_member(&shape))?;
+        let values = npz.vector(&data, |array| {
+            check_length(array.shape.iter().product(), entries, &indptr)?;
+            array.into_floats()
+        })?;
+        check_dimension(width, entries).map_err(|error| error.in_member(&shape))?;
         Ok(Self { lines, width, offsets, indices: targets, values })
     }
 
@@ -125,7 +127,7 @@ pub(super) fn read_shape<R: Read + Seek>(
 /// Refuses dimensions that no array of the file bounds, where memory for each line would be all that they bring.
 pub(super) fn check_dimension(length: usize, entries: usize) -> Result<(), FormatError> {
     const FREE: usize = 10_000_000;
-    if length > entries.saturating_mul(16).saturating_add(FREE) {
+    if length > entries.saturating_add(FREE) {
         let reason =
             format!("tells of {length} rows or columns for {entries} entries; leave out the empty ones");
         return Err(FormatError::new(reason));
@@ -133,22 +135,26 @@ pub(super) fn check_dimension(length: usize, entries: usize) -> Result<(), Forma
     Ok(())
 }
 
-fn check_offsets(offsets: &[i64], lines: usize, entries: usize, line: &str) -> Result<Vec<usize>, String> {
+pub(super) fn check_length(length: usize, entries: usize, told_by: &str) -> Result<(), FormatError> {
+    if length != entries {
+        return Err(FormatError::new(format!("has {length} elements, where {told_by} tells of {entries}")));
+    }
+    Ok(())
+}
+
+fn check_offsets(offsets: Vec<i64>, lines: usize, line: &str) -> Result<Vec<usize>, String> {
     if offsets.len() != lines + 1 {
         return Err(format!("has {} elements; {lines} {line}s need {}", offsets.len(), lines + 1));
     }
-    if offsets.first() != Some(&0) {
+    if offsets[0] != 0 {
         return Err(format!("begins with {}; it has to begin with 0", offsets[0]));
     }
     if let Some(place) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
         let (begin, end) = (offsets[place], offsets[place + 1]);
         return Err(format!("{line} {place} begins at {begin} and ends at {end}; it must not fall"));
     }
-    // They rise from 0, so the last one bounds all of them.
-    match offsets.last().map(|&last| usize::try_from(last)) {
-        Some(Ok(last)) if last == entries => Ok(offsets.iter().map(|&offset| offset as usize).collect()),
-        _ => Err(format!("ends at {}, where there are {entries} entries", offsets[lines])),
-    }
+    // They rise from 0, so none of them is negative.
+    Ok(offsets.into_iter().map(|offset| offset as usize).collect())
 }
 
 fn check_indices(indices: &[i64], offsets: &[usize], width: usize, line: &str) -> Result<Vec<u32>, String> {

@@ -4,7 +4,7 @@ use std::io::{Read, Seek};
 
 use abyssal_tensor::Csr;
 
-use super::compressed::{Compressed, Lines, check_dimension, read_shape};
+use super::compressed::{Compressed, Lines, check_dimension, check_length, read_shape};
 use crate::formats::FormatError;
 use crate::formats::npy::Array;
 use crate::formats::npz::Npz;
@@ -25,6 +25,7 @@ pub fn read_scipy<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Csr<f32>, FormatEr
         }
         "coo" => read_entries(npz),
         _ => {
+            let format: String = format.chars().take(10).collect();
             let reason = format!(
                 "a sparse matrix in the format {format:?}; call `.tocsr()` on it before `scipy.sparse.save_npz`"
             );
@@ -36,28 +37,33 @@ pub fn read_scipy<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Csr<f32>, FormatEr
 /// Reads a matrix stored entry by entry.
 fn read_entries<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Csr<f32>, FormatError> {
     let (height, width) = read_shape(npz, "shape")?;
-    let rows = npz.vector("row", Array::into_integers)?;
-    let columns = npz.vector("col", Array::into_integers)?;
-    let values = npz.vector("data", Array::into_floats)?;
-    for (name, length) in [("row", rows.len()), ("col", columns.len())] {
-        if length != values.len() {
-            let reason = format!("holds {length} numbers for the {} values of data", values.len());
-            return Err(FormatError::new(reason).in_member(name));
-        }
+    let rows = read_places(npz, "row", height)?;
+    for length in [height, width] {
+        check_dimension(length, rows.len()).map_err(|error| error.in_member("shape"))?;
     }
-    for (name, indices, length) in [("row", &rows, height), ("col", &columns, width)] {
-        let inside = |&index: &i64| usize::try_from(index).is_ok_and(|index| index < length);
-        if let Some(entry) = indices.iter().position(|index| !inside(index)) {
-            let index = indices[entry];
-            let reason =
-                format!("entry {entry} is {index}; with {length} of them, they run from 0 to one less");
-            return Err(FormatError::new(reason).in_member(name));
-        }
-        check_dimension(length, values.len()).map_err(|error| error.in_member("shape"))?;
-    }
-    let places = rows.into_iter().zip(columns).map(|(row, column)| (row as u32, column as u32));
+    let columns = read_places(npz, "col", width)?;
+    check_length(columns.len(), rows.len(), "row").map_err(|error| error.in_member("col"))?;
+    let values = npz.vector("data", |array| {
+        check_length(array.shape.iter().product(), rows.len(), "row")?;
+        array.into_floats()
+    })?;
+    let places = rows.into_iter().zip(columns);
     let entries = places.zip(values).map(|((row, column), value)| (row, column, value)).collect();
     from_entries(height, width, entries)
+}
+
+/// The row or the column of each entry, all of them below `length`.
+fn read_places<R: Read + Seek>(npz: &mut Npz<R>, name: &str, length: usize) -> Result<Vec<u32>, FormatError> {
+    let places = npz.vector(name, Array::into_integers)?;
+    let convert = |(entry, place): (usize, i64)| match u32::try_from(place) {
+        Ok(place) if (place as usize) < length => Ok(place),
+        _ => {
+            let reason =
+                format!("entry {entry} is {place}; with {length} of them, they run from 0 to one less");
+            Err(FormatError::new(reason).in_member(name))
+        }
+    };
+    places.into_iter().enumerate().map(convert).collect()
 }
 
 fn from_entries(rows: usize, columns: usize, entries: Vec<(u32, u32, f32)>) -> Result<Csr<f32>, FormatError> {

@@ -84,8 +84,8 @@ fn an_indptr_that_falls_is_refused() {
 
 #[test]
 fn an_indptr_that_does_not_end_at_the_number_of_entries_is_refused() {
-    assert_eq!(error("indptr", integers(&[0, 2, 2])), "ends at 2, where there are 3 entries, indptr");
-    assert_eq!(error("indptr", integers(&[0, 2, 4])), "ends at 4, where there are 3 entries, indptr");
+    assert_eq!(error("indptr", integers(&[0, 2, 2])), "has 3 elements, where indptr tells of 2, indices");
+    assert_eq!(error("indptr", integers(&[0, 2, 4])), "has 3 elements, where indptr tells of 4, indices");
 }
 
 #[test]
@@ -102,7 +102,8 @@ fn an_indptr_of_another_length_is_refused() {
 
 #[test]
 fn arrays_of_different_length_are_refused() {
-    assert_eq!(error("data", floats(&[1.0])), "holds 1 values for the 3 of indices, data");
+    assert_eq!(error("indices", integers(&[1])), "has 1 elements, where indptr tells of 3, indices");
+    assert_eq!(error("data", floats(&[1.0])), "has 1 elements, where indptr tells of 3, data");
 }
 
 #[test]
@@ -177,7 +178,7 @@ fn entries_outside_of_the_matrix_are_refused() {
     };
     assert_eq!(with(&[0, 2], &[0, 0]), "entry 1 is 2; with 2 of them, they run from 0 to one less, row");
     assert_eq!(with(&[0, 1], &[-1, 0]), "entry 0 is -1; with 3 of them, they run from 0 to one less, col");
-    assert_eq!(with(&[0], &[0, 0]), "holds 1 numbers for the 2 values of data, row");
+    assert_eq!(with(&[0], &[0, 0]), "has 2 elements, where row tells of 1, col");
 }
 
 #[test]
