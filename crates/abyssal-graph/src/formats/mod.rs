@@ -6,8 +6,16 @@
 //! is decided by the transforms of its configuration.
 
 pub mod container;
+pub mod geom_gcn;
+pub mod gnn_benchmark;
+pub mod npy;
+pub mod npz;
+pub mod ogb;
+pub mod own;
 pub mod pickle;
 pub mod planetoid;
+pub mod sparse;
+pub mod table;
 
 mod error;
 mod raw;

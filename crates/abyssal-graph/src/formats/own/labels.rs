@@ -1,0 +1,161 @@
+//! The file of the labels.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use super::super::Place;
+use super::super::table::{Row, Table, shown};
+use super::FormatError;
+use super::names::NodeNames;
+use super::source::{Source, only_array};
+
+/// What stands for a label nobody knows.
+const MISSING: [&str; 7] = ["", "?", "NA", "nan", "NaN", "None", "null"];
+
+/// What the file of the labels says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeLabels {
+    /// The class of each node; nothing where it is unknown.
+    pub labels: Vec<Option<u32>>,
+    /// The name of each class.
+    pub class_names: Vec<String>,
+}
+
+/// Reads labels from a table.
+///
+/// # Errors
+/// If the table is malformed, has not one or two columns, names a node that does not exist, contradicts itself, has
+/// another number of rows than there are nodes (one column), or holds no label at all.
+pub fn parse_labels(source: impl Read, nodes: &NodeNames) -> Result<NodeLabels, FormatError> {
+    of_table(Table::new(source)?, nodes)
+}
+
+pub(super) fn read(source: Source, nodes: &NodeNames) -> Result<NodeLabels, FormatError> {
+    let (name, array) = match source {
+        Source::Table(table) => return of_table(*table, nodes),
+        Source::Array(array) => (None, array),
+        Source::Archive(mut npz) => {
+            let (name, array) = only_array(&mut npz, "one, with a label a node")?;
+            (Some(name), array)
+        }
+    };
+    let labels = array.dimensions(1).map(drop).and_then(|()| array.into_text()).and_then(|texts| {
+        check_count(texts.len(), nodes, None)?;
+        let mut seen = Seen::default();
+        let labels = texts.iter().map(|text| seen.number(text.trim())).collect();
+        seen.classes(labels)
+    });
+    labels.map_err(|error| match name {
+        Some(name) => error.in_member(&name),
+        None => error,
+    })
+}
+
+fn of_table(table: Table<impl Read>, nodes: &NodeNames) -> Result<NodeLabels, FormatError> {
+    if table.width() == 1 {
+        return in_order(table, nodes);
+    }
+    table.expect_width(2, "id and label, or one column with a label for every node")?;
+    by_id(table, nodes)
+}
+
+fn in_order(mut table: Table<impl Read>, nodes: &NodeNames) -> Result<NodeLabels, FormatError> {
+    let header = table.header().cloned();
+    let (mut row, mut labels, mut seen) = (Row::default(), Vec::new(), Seen::default());
+    while table.read_row(&mut row)? {
+        if labels.len() == nodes.nodes() {
+            let reason = format!("more labels than the {} nodes; give every node one", labels.len());
+            return Err(FormatError::at(Place::Line(row.line()), reason));
+        }
+        labels.push(seen.number(row.text(0)));
+    }
+    check_count(labels.len(), nodes, header.as_ref())?;
+    seen.classes(labels)
+}
+
+fn by_id(mut table: Table<impl Read>, nodes: &NodeNames) -> Result<NodeLabels, FormatError> {
+    // A node that is known has a label, even if it is called as a column is.
+    if table.header().is_some_and(|names| nodes.find(names.text(0)).is_ok()) {
+        table.keep_header_as_row();
+    }
+    let (mut row, mut seen) = (Row::default(), Seen::default());
+    let mut labels = vec![None; nodes.nodes()];
+    let mut listed = vec![false; nodes.nodes()];
+    while table.read_row(&mut row)? {
+        let node = nodes.find_cell(&row, 0)? as usize;
+        let label = seen.number(row.text(1));
+        if listed[node] && labels[node] != label {
+            let (id, other) = (shown(row.text(0)), shown(seen.text(labels[node])));
+            return Err(row.error(1, format!("node {id} has another label already, {other}; leave one")));
+        }
+        (labels[node], listed[node]) = (label, true);
+    }
+    seen.classes(labels)
+}
+
+fn check_count(labels: usize, nodes: &NodeNames, header: Option<&Row>) -> Result<(), FormatError> {
+    if labels == nodes.nodes() {
+        return Ok(());
+    }
+    let header =
+        header.map_or(String::new(), |header| format!(" below the header {}", shown(header.text(0))));
+    Err(FormatError::new(format!(
+        "{labels} labels{header} for {} nodes; give every node one, or `?`, or use two columns, id and label",
+        nodes.nodes()
+    )))
+}
+
+/// Labels in the order they were met.
+#[derive(Default)]
+struct Seen {
+    texts: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Seen {
+    /// The number of a label; nothing if it is missing.
+    fn number(&mut self, text: &str) -> Option<u32> {
+        if MISSING.contains(&text) {
+            return None;
+        }
+        if let Some(&number) = self.numbers.get(text) {
+            return Some(number);
+        }
+        // There are at most as many labels as nodes, and nodes have 32-bit numbers.
+        let number = self.texts.len() as u32;
+        self.texts.push(text.to_owned());
+        self.numbers.insert(text.to_owned(), number);
+        Some(number)
+    }
+
+    fn text(&self, number: Option<u32>) -> &str {
+        number.and_then(|number| self.texts.get(number as usize)).map_or("?", String::as_str)
+    }
+
+    /// Sorts the labels: they become classes.
+    fn classes(self, labels: Vec<Option<u32>>) -> Result<NodeLabels, FormatError> {
+        let integers: Option<Vec<i64>> = self.texts.iter().map(|text| text.parse().ok()).collect();
+        let (class_names, classes) = match integers {
+            Some(integers) => {
+                let (distinct, classes) = ranked(&integers, |&integer| integer != -1);
+                (distinct.iter().map(i64::to_string).collect(), classes)
+            }
+            None => ranked(&self.texts, |_| true),
+        };
+        if class_names.is_empty() {
+            return Err(FormatError::new("no node has a label; give some of them one"));
+        }
+        let labels = labels.into_iter().map(|label| classes[label? as usize]).collect();
+        Ok(NodeLabels { labels, class_names })
+    }
+}
+
+/// The distinct ones of the values that are kept, ascending, and the place of each value among them.
+fn ranked<T: Ord + Clone>(values: &[T], keep: impl Fn(&T) -> bool) -> (Vec<T>, Vec<Option<u32>>) {
+    let mut distinct: Vec<T> = values.iter().filter(|value| keep(value)).cloned().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let places =
+        values.iter().map(|value| distinct.binary_search(value).ok().map(|place| place as u32)).collect();
+    (distinct, places)
+}

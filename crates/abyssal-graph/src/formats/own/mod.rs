@@ -1,0 +1,82 @@
+//! A graph of your own: a file of edges, one of features, one of labels and, if you like, one of masks.
+//!
+//! Each may be a table (csv, tsv and the like, see [`Table`](super::table::Table), also compressed with gzip), or numpy's npy
+//! or npz; the extension tells, or else the first bytes.
+//!
+//! - **Features** say which nodes there are. A table has one row a node; its first column holds ids if a header calls it
+//!   `id`, `node`, `node_id`, `name` or `index` (or nothing, as pandas does), or if it begins with something that is no
+//!   number. Arrays have two dimensions; a scipy matrix stays sparse. Other features are stored sparse if fewer than a
+//!   quarter of the values are not zero.
+//! - **Ids** may be any text. Without them, nodes are numbered from 0 in the order of the features, and the other files
+//!   name nodes by these numbers.
+//! - **Edges** are two columns, source and target; an array of shape m×2 or 2×m; or a scipy adjacency matrix of ones. They
+//!   have no weights.
+//! - **Labels** are one column, a label for each node in order, or two: id and label. Text or numbers; nodes without a
+//!   label have an empty cell, `?`, `NA`, `nan`, `NaN`, `None`, `null`, `-1` (if all labels are whole numbers), or no row.
+//! - **Masks** are one column or two as well, with `train`, `val` (or `valid`, `validation`), `test`, or nothing (or
+//!   `none`); or an npz with `train_mask`, `val_mask` and `test_mask`.
+
+mod edges;
+mod features;
+mod labels;
+mod masks;
+mod names;
+mod source;
+
+use std::path::{Path, PathBuf};
+
+use self::source::Source;
+use super::{FormatError, RawDataset};
+use crate::{GraphError, Split};
+
+pub use self::edges::parse_edges;
+pub use self::features::{NodeFeatures, parse_features};
+pub use self::labels::{NodeLabels, parse_labels};
+pub use self::masks::parse_masks;
+pub use self::names::NodeNames;
+
+/// Where the parts of a graph are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnFiles {
+    /// The file of the edges.
+    pub edges: PathBuf,
+    /// The file of the features.
+    pub features: PathBuf,
+    /// The file of the labels.
+    pub labels: PathBuf,
+    /// The file that says which nodes train, validate and test.
+    pub masks: Option<PathBuf>,
+}
+
+/// Reads a graph. Classes are the distinct labels in ascending order: of numbers if all are whole, else of text.
+///
+/// # Errors
+/// If a file cannot be read, is malformed, or names a node that the features do not know.
+pub fn read(files: &OwnFiles) -> Result<RawDataset, GraphError> {
+    let NodeFeatures { nodes, features } = read_file(&files.features, features::read)?;
+    let edges = read_file(&files.edges, |source| edges::read(source, &nodes))?;
+    let NodeLabels { labels, class_names } = read_file(&files.labels, |source| labels::read(source, &nodes))?;
+    let split = files.masks.as_ref().map(|path| read_masks(path, &nodes)).transpose()?;
+    Ok(RawDataset {
+        nodes: nodes.nodes(),
+        edges,
+        features,
+        labels,
+        classes: class_names.len(),
+        class_names,
+        node_names: nodes.into_names(),
+        splits: split.into_iter().collect(),
+    })
+}
+
+/// Reads a file of masks as a split named `given`.
+///
+/// # Errors
+/// If the file cannot be read or is malformed, a set is empty, or a node is unknown or in two sets.
+pub fn read_masks(path: &Path, nodes: &NodeNames) -> Result<Split, GraphError> {
+    read_file(path, |source| masks::read(source, nodes))
+}
+
+fn read_file<T>(path: &Path, parse: impl FnOnce(Source) -> Result<T, FormatError>) -> Result<T, GraphError> {
+    parse(Source::open(path)?).map_err(|error| error.in_file(path))
+}
