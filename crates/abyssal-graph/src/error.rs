@@ -194,6 +194,47 @@ pub enum GraphError {
         /// The values it may have.
         range: String,
     },
+    /// A dataset nobody knows.
+    #[error("there is no dataset `{name}`; did you mean `{nearest}`? there are {known}, and what you import")]
+    UnknownDataset {
+        /// The name asked for.
+        name: String,
+        /// The known name most like it.
+        nearest: String,
+        /// All known names.
+        known: String,
+    },
+    /// A benchmark whose files are not here.
+    #[error(
+        "{name} is not in {} ({missing} is missing); get it with: abyssal datasets fetch {name}, or give a directory \
+         that has it with --data-dir or ABYSSAL_DATA",
+        directory.display()
+    )]
+    NotFetched {
+        /// The benchmark.
+        name: String,
+        /// The data directory.
+        directory: PathBuf,
+        /// The first file that is missing.
+        missing: String,
+    },
+    /// A name that cannot be given to an imported graph.
+    #[error("`{name}` cannot be the name of a dataset; use letters, digits, `-`, `_` and `.`")]
+    InvalidName {
+        /// The name.
+        name: String,
+    },
+    /// A name that is used already.
+    #[error(
+        "there is a dataset `{name}` already; choose another name{}",
+        if *replaceable { ", or replace it with --force" } else { "" }
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// Whether it is an imported graph, which may be replaced.
+        replaceable: bool,
+    },
     /// A split a dataset does not have.
     #[error("{dataset} has no split `{split}`; it has {}", split_list(available))]
     NoSuchSplit {
@@ -203,6 +244,15 @@ pub enum GraphError {
         split: String,
         /// The splits that came with it.
         available: Vec<String>,
+    },
+    /// A part of a user's own graph that was not given.
+    #[error(
+        "the graph has no {role}; give a file with --{role} FILE, or one npz with everything (adj_data, attr_data, \
+         labels, …) as --edges alone"
+    )]
+    MissingFile {
+        /// What is missing: `features` or `labels`.
+        role: &'static str,
     },
     /// A file whose contents cannot be read.
     #[error("{}{place}: {reason}", path.display())]

@@ -6,26 +6,34 @@ pub mod fetch;
 pub mod formats;
 pub mod synthetic;
 
+mod config;
 mod dataset;
 mod error;
 mod features;
 mod fingerprint;
 mod graph;
+mod library;
 mod neighbours;
 mod operators;
+mod preparation;
 mod registry;
 mod split;
+mod statistics;
 mod storage;
 #[cfg(test)]
 mod testing;
 
+pub use config::DatasetConfig;
 pub use dataset::Dataset;
 pub use error::GraphError;
 pub use features::Features;
 pub use fingerprint::Fingerprint;
 pub use graph::{Components, Graph};
+pub use library::{Library, check_contents};
 pub use neighbours::{Distance, Neighbours, nearest_neighbours, neighbour_graph, similarity_weights};
 pub use operators::normalized_adjacency;
-pub use registry::DatasetConfig;
+pub use preparation::{GraphRule, PaperSplit, Preparation};
+pub use registry::GeneratorConfig;
 pub use split::{Split, SplitRule, Subset};
+pub use statistics::{ComponentSize, DegreeSummary, SplitSize, Statistics};
 pub use storage::write_atomically;

@@ -1,4 +1,4 @@
-//! Every dataset by name.
+//! Every generated dataset by name.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ use crate::{Dataset, GraphError};
 
 macro_rules! registry {
     ($($name:literal, $summary:literal => $variant:ident($config:ty),)*) => {
-        /// Where a dataset comes from, told apart by `name`.
+        /// A generated dataset, told apart by `name`.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "name")]
-        pub enum DatasetConfig {
+        pub enum GeneratorConfig {
             $(
                 #[doc = concat!("`", $name, "`: ", $summary, ".")]
                 #[serde(rename = $name)]
@@ -18,16 +18,21 @@ macro_rules! registry {
             )*
         }
 
-        impl DatasetConfig {
-            /// The names of all datasets.
+        impl GeneratorConfig {
+            /// The names of all generators.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 
-            /// The default configuration of a dataset; `None` if there is none of this name.
+            /// The default configuration of a generator; `None` if there is none of this name.
             pub fn named(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$variant(<$config>::default())),)*
                     _ => None,
                 }
+            }
+
+            /// All generators with their default configurations.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant(<$config>::default())),*]
             }
 
             /// The dataset's name.

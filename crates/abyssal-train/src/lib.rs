@@ -2,12 +2,13 @@
 //! directories from which every result can be repeated.
 //!
 //! ```
+//! use abyssal_graph::Library;
 //! use abyssal_train::{Config, Trainer};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut config = Config::default();
 //! config.train.epochs = 3;
-//! let dataset = config.data.load()?;
+//! let dataset = config.data.load(&Library::from_environment(None))?;
 //! let mut trainer = Trainer::new(&config, &dataset)?;
 //! while !trainer.is_finished() {
 //!     let metrics = trainer.run_epoch()?;

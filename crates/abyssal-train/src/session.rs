@@ -48,10 +48,12 @@ impl Session {
             let runs = vec![PlannedRun { directory, config: config.clone() }];
             return Ok(Self { path: path.to_path_buf(), runs });
         }
+        let several_splits = configs.iter().any(|config| config.data != configs[0].data);
         let mut names = Vec::new();
         let mut runs = Vec::new();
         for config in configs {
-            let name = format!("{}/seed-{}", config.model.name(), config.seed);
+            let split = if several_splits { split_directory(&config) } else { String::new() };
+            let name = format!("{}/{split}seed-{}", config.model.name(), config.seed);
             let directory = RunDirectory::create(&path.join(&name), &config)?;
             names.push(name);
             runs.push(PlannedRun { directory, config });
@@ -92,4 +94,15 @@ impl Session {
             .find(|path| !path.exists())
             .expect("there are more numbers than directories")
     }
+}
+
+/// A directory for the runs on one of several splits, such as `geom-gcn-3/` or `per-class-20-30-0/`.
+fn split_directory(config: &Config) -> String {
+    let Some(preparation) = config.data.preparation() else { return String::new() };
+    let mut name = preparation.split.to_string();
+    if preparation.split.is_random() {
+        name.push_str(&format!("-{}", preparation.seed));
+    }
+    let letter = |letter: char| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' };
+    name.chars().map(letter).chain(['/']).collect()
 }

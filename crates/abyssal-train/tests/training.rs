@@ -1,5 +1,6 @@
 //! The training loop as a whole, on a small generated graph.
 
+use abyssal_graph::Library;
 use abyssal_train::{Config, EpochMetrics, Selection, Trainer};
 use toml::Value;
 
@@ -17,7 +18,7 @@ fn config(settings: &[(&str, Value)]) -> Config {
 
 /// Trains to the end; gives the trainer and the metrics of every epoch.
 fn train(config: &Config) -> (Trainer, Vec<EpochMetrics>) {
-    let dataset = config.data.load().expect("a generated dataset");
+    let dataset = config.data.load(&Library::from_environment(None)).expect("a generated dataset");
     let mut trainer = Trainer::new(config, &dataset).expect("a checked configuration");
     let mut history = Vec::new();
     while !trainer.is_finished() {

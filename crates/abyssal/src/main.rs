@@ -1,9 +1,11 @@
 //! `abyssal`, the command line.
 
 mod arguments;
-mod progress;
+mod datasets;
+mod fetch_progress;
 mod report;
 mod train;
+mod train_progress;
 
 use std::process::ExitCode;
 
@@ -18,6 +20,7 @@ fn main() -> ExitCode {
     let Arguments { command } = Arguments::parse();
     let outcome = match command {
         Command::Train(arguments) => train::run(&arguments),
+        Command::Datasets(command) => datasets::run(&command).map(|()| train::Ending::Finished),
     };
     match outcome {
         Ok(train::Ending::Finished) => ExitCode::SUCCESS,

@@ -10,6 +10,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 struct RunReport {
     seed: u64,
+    split: String,
+    split_fingerprint: String,
     validation_accuracy: f64,
     test_accuracy: f64,
     epoch: usize,
@@ -37,8 +39,9 @@ pub struct SessionReport {
     first: ModelReport,
     dataset: String,
     dataset_fingerprint: String,
-    split: String,
-    split_fingerprint: String,
+    /// The names of all splits, in the order of their first runs.
+    splits: Vec<String>,
+    /// Test accuracy of always guessing the most common training class, on average over the runs.
     majority_accuracy: f64,
     compared: Vec<ModelReport>,
 }
@@ -51,6 +54,8 @@ impl SessionReport {
         for (run_dir, result) in results {
             let run = RunReport {
                 seed: result.seed,
+                split: result.split.name.clone(),
+                split_fingerprint: result.split.fingerprint.clone(),
                 validation_accuracy: result.selected.validation_accuracy,
                 test_accuracy: result.selected.test_accuracy,
                 epoch: result.selected.epoch,
@@ -75,13 +80,19 @@ impl SessionReport {
             report.std = sample_deviation(&accuracies);
         }
         let first = reports.remove(0);
+        let mut splits: Vec<String> = Vec::new();
+        for run in &first.runs {
+            if !splits.contains(&run.split) {
+                splits.push(run.split.clone());
+            }
+        }
+        let majorities: Vec<f64> = results.iter().map(|(_, result)| result.majority_accuracy).collect();
         Some(Self {
             first,
             dataset: any.dataset.name.clone(),
             dataset_fingerprint: any.dataset.fingerprint.clone(),
-            split: any.split.name.clone(),
-            split_fingerprint: any.split.fingerprint.clone(),
-            majority_accuracy: any.majority_accuracy,
+            splits,
+            majority_accuracy: mean(&majorities),
             compared: reports,
         })
     }
@@ -115,8 +126,20 @@ impl SessionReport {
         }
         let majority = percent(self.majority_accuracy, None);
         writeln!(output, "{:width$}  {:>6}  {majority:>13}", "(majority class)", "")?;
-        if self.first.runs.len() > 1 {
-            writeln!(output, "\nmean ± standard deviation of {} seeds", self.first.runs.len())?;
+        match (self.splits.as_slice(), self.first.runs.len()) {
+            ([split], 1) => writeln!(output, "\nsplit {split}")?,
+            ([split], seeds) => {
+                writeln!(output, "\nmean ± standard deviation of {seeds} seeds, split {split}")?;
+            }
+            ([first, .., last], runs) => {
+                let count = self.splits.len();
+                writeln!(
+                    output,
+                    "\nmean ± standard deviation of {runs} runs: {} seeds on each of {count} splits, {first} to {last}",
+                    runs / count
+                )?;
+            }
+            ([], _) => {}
         }
         if self.first.selection == Selection::Paper {
             writeln!(

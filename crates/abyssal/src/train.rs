@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use abyssal_graph::Dataset;
+use abyssal_graph::{Dataset, DatasetConfig, Library, SplitRule};
 use abyssal_tensor::parallel::with_threads;
 use abyssal_train::{Config, Outcome, PlannedRun, Session, TrainError};
 
 use crate::arguments::TrainArguments;
-use crate::progress::Progress;
+use crate::datasets;
 use crate::report::SessionReport;
+use crate::train_progress::Progress;
 
 /// How the command ended without an error.
 pub enum Ending {
@@ -22,13 +23,15 @@ pub enum Ending {
 
 /// Runs the command.
 pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
+    let library = arguments.data.place.library();
     let session = match &arguments.resume {
         Some(path) => resume(path, arguments)?,
-        None => start(arguments)?,
+        None => start(arguments, &library)?,
     };
     let stop = stop_on_interrupt()?;
     let quiet = arguments.quiet;
-    let results = with_threads(usize::from(arguments.threads), || train_all(&session, quiet, &stop))??;
+    let results =
+        with_threads(usize::from(arguments.threads), || train_all(&session, &library, quiet, &stop))??;
     let Some(results) = results else {
         let path = session.path.display();
         eprintln!("stopped with a checkpoint; go on with: abyssal train --resume {path}");
@@ -47,9 +50,11 @@ pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
     }
 }
 
-/// Plans the runs: every model with every seed.
-fn start(arguments: &TrainArguments) -> Result<Session, TrainError> {
+/// Plans the runs: every model with every split and every seed.
+fn start(arguments: &TrainArguments, library: &Library) -> Result<Session, TrainError> {
     let config = Config::resolve(arguments.config.as_deref(), &arguments.settings())?;
+    // Before anything is written: what is missing is fetched, or told.
+    datasets::provide(&config.data, library, arguments.data.place.offline, arguments.quiet)?;
     let mut configs = vec![config.clone()];
     for name in arguments.compared_models() {
         let settings = [("model.name".to_string(), toml::Value::from(name.as_str()))];
@@ -63,15 +68,48 @@ fn start(arguments: &TrainArguments) -> Result<Session, TrainError> {
         Some(count) => (0..count).collect(),
         None => vec![config.seed],
     };
-    let with_seeds = configs
-        .iter()
-        .flat_map(|config| seeds.iter().map(|&seed| Config { seed, ..config.clone() }))
-        .collect();
+    let splits = splits(&config.data, arguments)?;
+    let mut runs = Vec::new();
+    for config in &configs {
+        for data in &splits {
+            runs.extend(seeds.iter().map(|&seed| Config { seed, data: data.clone(), ..config.clone() }));
+        }
+    }
     let path = arguments.out.clone().unwrap_or_else(|| {
         let name = format!("{}-{}", config.data.name(), config.model.name());
         Session::free_directory(Path::new("runs"), &name)
     });
-    Session::create(&path, with_seeds)
+    Session::create(&path, runs)
+}
+
+/// The data with each of the splits to train on.
+fn splits(data: &DatasetConfig, arguments: &TrainArguments) -> Result<Vec<DatasetConfig>, TrainError> {
+    let refuse = |reason: &str| {
+        let given = match arguments.splits {
+            Some(count) => ("--splits", count.to_string()),
+            None => ("--split", "geom-gcn".to_string()),
+        };
+        let (key, value) = (given.0.to_string(), given.1);
+        Err(TrainError::InvalidValue { key, value, reason: reason.to_string() })
+    };
+    let all_of_geom_gcn = arguments.wants_all_of_geom_gcn();
+    if arguments.splits.is_none() && !all_of_geom_gcn {
+        return Ok(vec![data.clone()]);
+    }
+    let Some(preparation) = data.preparation() else {
+        return refuse("a generated graph has the split its settings describe");
+    };
+    let of_geom_gcn = all_of_geom_gcn
+        || matches!(&preparation.split, SplitRule::Stored(name) if name.starts_with("geom-gcn:"));
+    let count = arguments.splits.map_or(SplitRule::GEOM_GCN, |count| count as usize);
+    match of_geom_gcn {
+        true if count > SplitRule::GEOM_GCN => refuse("geom-gcn has ten splits"),
+        true => Ok((0..count).map(|number| data.with_split(SplitRule::geom_gcn(number))).collect()),
+        false if !preparation.split.is_random() => {
+            refuse("only per-class and fractions draw several splits, and geom-gcn has ten")
+        }
+        false => Ok((0..count).map(|seed| data.with_seed(seed as u64)).collect()),
+    }
 }
 
 /// Opens earlier runs; settings given beside `--resume` must be those of the runs.
@@ -108,17 +146,18 @@ fn other_name(config: &Config, settings: &[(String, toml::Value)]) -> Option<Str
 /// Trains every run that is not finished; `None` if it was interrupted.
 fn train_all(
     session: &Session,
+    library: &Library,
     quiet: bool,
     stop: &AtomicBool,
 ) -> Result<Option<Vec<(PathBuf, abyssal_train::RunResult)>>, TrainError> {
     let mut results = Vec::new();
-    let mut dataset: Option<(abyssal_graph::DatasetConfig, Dataset)> = None;
+    let mut dataset: Option<(DatasetConfig, Dataset)> = None;
     for PlannedRun { directory, config } in &session.runs {
         // All runs of a session usually share their data.
         let data = match dataset.take().filter(|(source, _)| *source == config.data) {
             Some((_, data)) => data,
             None => {
-                let data = config.data.load()?;
+                let data = config.data.load(library)?;
                 if !quiet {
                     eprintln!("{}", describe(&data));
                 }
@@ -140,12 +179,13 @@ fn train_all(
 fn describe(dataset: &Dataset) -> String {
     let split = dataset.split();
     format!(
-        "{}: {} nodes, {} edges, {} features, {} classes; {} training, {} validation, {} test nodes",
+        "{}: {} nodes, {} edges, {} features, {} classes; split {}: {} training, {} validation, {} test nodes",
         dataset.name(),
         dataset.nodes(),
         dataset.graph().edges(),
         dataset.features().columns(),
         dataset.classes(),
+        split.name(),
         split.train().len(),
         split.validation().len(),
         split.test().len(),

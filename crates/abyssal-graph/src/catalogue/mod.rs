@@ -5,6 +5,8 @@
 
 mod table;
 
+use crate::formats::geom_gcn::FeatureEncoding;
+
 /// SHA-256, bytes and path of each file, one a line.
 const MANIFEST: &str = include_str!("manifest.txt");
 
@@ -50,19 +52,10 @@ pub enum Format {
     /// Text files of Geom-GCN: one with features and labels, one with edges.
     GeomGcn {
         /// What the field of a node's features lists.
-        features: FeatureField,
+        features: FeatureEncoding,
     },
     /// A zip archive of compressed tables.
     Ogb,
-}
-
-/// What the text files of Geom-GCN list as the features of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FeatureField {
-    /// The value of every feature.
-    Values,
-    /// The indices of the features that are one; the others are zero.
-    Indices,
 }
 
 /// Where the ten splits of Geom-GCN for a dataset lie: `<directory>/<stem>_split_0.6_0.2_{0..9}.npz`.

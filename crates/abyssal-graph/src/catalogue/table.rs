@@ -1,6 +1,7 @@
 //! The table of all benchmarks.
 
-use super::{Benchmark, FeatureField, Format, PublishedSplits};
+use super::{Benchmark, Format, PublishedSplits};
+use crate::formats::geom_gcn::FeatureEncoding;
 
 const PLANETOID: &[&str] = &["https://github.com/kimiyoung/planetoid/raw/master/data"];
 const GNN_BENCHMARK: &[&str] = &["https://github.com/shchur/gnn-benchmark/raw/master/data/npz"];
@@ -8,7 +9,7 @@ const SNAP: &[&str] =
     &["https://snap.stanford.edu/ogb/data/nodeproppred", "http://snap.stanford.edu/ogb/data/nodeproppred"];
 
 const GEOM_GCN_NAMES: &[&str] = &["out1_node_feature_label.txt", "out1_graph_edges.txt"];
-const GEOM_GCN_VALUES: Format = Format::GeomGcn { features: FeatureField::Values };
+const GEOM_GCN_VALUES: Format = Format::GeomGcn { features: FeatureEncoding::Dense };
 
 const PLANETOID_LICENCE: &str =
     "repository MIT (2016 Zhilin Yang); the original LINQS collections state none";
@@ -170,7 +171,7 @@ pub(super) const BENCHMARKS: &[Benchmark] = &[
         title: "Actor",
         citation: "Pei et al., 2020",
         licence: "none stated",
-        format: Format::GeomGcn { features: FeatureField::Indices },
+        format: Format::GeomGcn { features: FeatureEncoding::Indices },
         directory: "actor",
         names: GEOM_GCN_NAMES,
         splits: Some(PublishedSplits { directory: "actor/splits", stem: "film" }),

@@ -1,7 +1,7 @@
 //! A dataset as its files tell it.
 
 use super::FormatError;
-use crate::{Features, Fingerprint, Split};
+use crate::{Dataset, Features, Fingerprint, Split};
 
 /// Everything the files of a dataset say, before any transform.
 ///
@@ -76,5 +76,21 @@ impl RawDataset {
         }
         fingerprint.number(self.classes);
         fingerprint.finish()
+    }
+}
+
+impl From<Dataset> for RawDataset {
+    /// A dataset as if it came from a file: every edge is listed once.
+    fn from(dataset: Dataset) -> Self {
+        Self {
+            nodes: dataset.nodes(),
+            edges: dataset.graph().pairs().collect(),
+            features: dataset.features().clone(),
+            labels: dataset.labels().to_vec(),
+            classes: dataset.classes(),
+            class_names: Vec::new(),
+            node_names: Vec::new(),
+            splits: vec![dataset.split().clone()],
+        }
     }
 }

@@ -221,7 +221,9 @@ fn invalid_utf_8_is_refused() {
 fn a_missing_file_is_named() {
     let [edges, features, labels] =
         ["edges", "features", "labels"].map(|name| format!("nowhere/{name}.csv").into());
-    let error = own::read(&OwnFiles { edges, features, labels, masks: None }).unwrap_err().to_string();
+    let error = own::read(&OwnFiles { edges, features: Some(features), labels: Some(labels), masks: None })
+        .unwrap_err()
+        .to_string();
     assert!(error.starts_with("cannot open nowhere/features.csv: "), "{error}");
 }
 

@@ -34,14 +34,8 @@ fn read(contents: Contents) -> Result<RawDataset, GraphError> {
         "" => None,
         _ => Some(write(directory.path(), name, contents)),
     });
-    let required = |path: Option<PathBuf>| path.expect("only masks may be left out");
-    own::read(&OwnFiles {
-        edges: required(edges),
-        features: required(features),
-        labels: required(labels),
-        masks,
-    })
-    .map_err(|error| match error {
+    let edges = edges.expect("edges are never left out");
+    own::read(&OwnFiles { edges, features, labels, masks }).map_err(|error| match error {
         // Names of temporary directories change.
         GraphError::Malformed { path, place, reason } => {
             let path = PathBuf::from(path.file_name().expect("a file"));

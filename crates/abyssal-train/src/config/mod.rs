@@ -4,7 +4,7 @@ mod resolve;
 
 use serde::{Deserialize, Serialize};
 
-use abyssal_graph::{DatasetConfig, Fingerprint};
+use abyssal_graph::{DatasetConfig, Fingerprint, GeneratorConfig};
 use abyssal_nn::models::ModelConfig;
 use abyssal_tensor::optimizer::{AdamConfig, StepSchedule, WeightDecay};
 
@@ -149,7 +149,7 @@ impl Default for Config {
         Self {
             preset: Preset::Paper,
             seed: 0,
-            data: DatasetConfig::named(DatasetConfig::NAMES[0]).expect("the first name is a name"),
+            data: DatasetConfig::named(GeneratorConfig::NAMES[0]).expect("the first name is a name"),
             model: ModelConfig::named(ModelConfig::NAMES[0]).expect("the first name is a name"),
             train: TrainConfig::default(),
         }

@@ -31,7 +31,7 @@ impl Config {
             None => base.preset,
         };
         let data = match last(&given, "data.name") {
-            Some(name) => named("data.name", name, DatasetConfig::NAMES, DatasetConfig::named)?,
+            Some(name) => dataset_named(name)?,
             None => base.data,
         };
         let model = match last(&given, "model.name") {
@@ -163,6 +163,15 @@ fn last<'a>(settings: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
     settings.iter().rev().find(|(given, _)| given == key).map(|(_, value)| value)
 }
 
+/// Any name may be one of an imported graph; whether it is, is seen when the data is loaded.
+fn dataset_named(name: &Value) -> Result<DatasetConfig, TrainError> {
+    name.as_str().and_then(DatasetConfig::named).ok_or_else(|| TrainError::InvalidValue {
+        key: "data.name".to_string(),
+        value: name.to_string(),
+        reason: "it must be the name of a dataset: letters, digits, `-`, `_` and `.`".to_string(),
+    })
+}
+
 fn named<C>(
     key: &str,
     name: &Value,
@@ -292,8 +301,10 @@ mod tests {
             ("train.epochs", Value::from(0), "at least 1"),
             ("train.learning_rate", Value::from(f64::NAN), "above 0"),
             ("model.name", Value::from("gcm"), "did you mean \"gcn\""),
-            ("data.name", Value::from("cbsm"), "did you mean \"csbm\""),
+            ("data.name", Value::from("../cora"), "the name of a dataset"),
+            ("data.name", Value::from(3), "the name of a dataset"),
             ("data.classes", Value::from(1), "classes"),
+            ("data.nodes", Value::from("many"), "data.nodes"),
             ("preset", Value::from("refrence"), "reference"),
         ] {
             let error = resolve(&[(key, value)]).unwrap_err().to_string();
@@ -309,6 +320,8 @@ mod tests {
             vec![("model.rank", Value::from(12)), ("train.halve_at", Value::Array(vec![]))],
             vec![("model.rank", Value::from(1.0)), ("preset", Value::from("reference"))],
             vec![("model.name", Value::from("gcn")), ("data.name", Value::from("clusters"))],
+            vec![("data.name", Value::from("cora")), ("data.split", Value::from("per-class:20,30"))],
+            vec![("data.name", Value::from("files")), ("data.edges", Value::from("my edges.csv"))],
         ] {
             let config = resolve(&settings).unwrap();
             std::fs::write(&path, config.to_toml()).unwrap();

@@ -26,7 +26,7 @@ mod source;
 use std::path::{Path, PathBuf};
 
 use self::source::Source;
-use super::{FormatError, RawDataset};
+use super::{FormatError, RawDataset, gnn_benchmark};
 use crate::{GraphError, Split};
 
 pub use self::edges::parse_edges;
@@ -36,26 +36,44 @@ pub use self::masks::parse_masks;
 pub use self::names::NodeNames;
 
 /// Where the parts of a graph are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnFiles {
-    /// The file of the edges.
+    /// The file of the edges, or one npz with everything.
     pub edges: PathBuf,
     /// The file of the features.
-    pub features: PathBuf,
+    pub features: Option<PathBuf>,
     /// The file of the labels.
-    pub labels: PathBuf,
+    pub labels: Option<PathBuf>,
     /// The file that says which nodes train, validate and test.
     pub masks: Option<PathBuf>,
 }
 
-/// Reads a graph. Classes are the distinct labels in ascending order: of numbers if all are whole, else of text.
+impl OwnFiles {
+    /// Each file that is given, with the part it plays.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let files = [Some(&self.edges), self.features.as_ref(), self.labels.as_ref(), self.masks.as_ref()];
+        let roles = ["edges", "features", "labels", "masks"];
+        roles.into_iter().zip(files).filter_map(|(role, path)| Some((role, path?.as_path())))
+    }
+}
+
+/// Reads a graph. Without features and labels, the file of the edges must be an npz that holds them too
+/// ([`gnn_benchmark`]). Classes are the distinct labels in ascending order: of numbers if all are whole, else of text.
 ///
 /// # Errors
 /// If a file cannot be read, is malformed, or names a node that the features do not know.
 pub fn read(files: &OwnFiles) -> Result<RawDataset, GraphError> {
-    let NodeFeatures { nodes, features } = read_file(&files.features, features::read)?;
+    let (features, labels) = match (&files.features, &files.labels) {
+        (Some(features), Some(labels)) => (features, labels),
+        (None, None) => return read_archive(files),
+        (features, _) => {
+            let missing = if features.is_none() { "features" } else { "labels" };
+            return Err(GraphError::MissingFile { role: missing });
+        }
+    };
+    let NodeFeatures { nodes, features } = read_file(features, features::read)?;
     let edges = read_file(&files.edges, |source| edges::read(source, &nodes))?;
-    let NodeLabels { labels, class_names } = read_file(&files.labels, |source| labels::read(source, &nodes))?;
+    let NodeLabels { labels, class_names } = read_file(labels, |source| labels::read(source, &nodes))?;
     let split = files.masks.as_ref().map(|path| read_masks(path, &nodes)).transpose()?;
     Ok(RawDataset {
         nodes: nodes.nodes(),
@@ -67,6 +85,19 @@ pub fn read(files: &OwnFiles) -> Result<RawDataset, GraphError> {
         node_names: nodes.into_names(),
         splits: split.into_iter().collect(),
     })
+}
+
+/// Reads one file with everything; masks in a file of their own take the place of those in it.
+fn read_archive(files: &OwnFiles) -> Result<RawDataset, GraphError> {
+    if files.edges.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("npz")) {
+        return Err(GraphError::MissingFile { role: "features" });
+    }
+    let mut raw = gnn_benchmark::read(&files.edges)?;
+    if let Some(path) = &files.masks {
+        raw.splits =
+            vec![read_masks(path, &NodeNames::of(&raw).map_err(|error| error.in_file(&files.edges))?)?];
+    }
+    Ok(raw)
 }
 
 /// Reads a file of masks as a split named `given`.

@@ -1,0 +1,166 @@
+//! A graph of the user's own, from files to a result.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::{abyssal, fail, succeed};
+use serde_json::Value;
+
+/// Writes two rings of people, joined by one edge; those of a ring share a profession. Labels of every seventh
+/// person are missing.
+fn write_graph(directory: &Path) {
+    let [mut edges, mut features, mut labels] =
+        ["from,to\n".to_string(), "id,height,weight\n".to_string(), "id,profession\n".to_string()];
+    for person in 0..60 {
+        let ring = person / 30;
+        for step in 1..=3 {
+            edges.push_str(&format!("person {person},person {}\n", ring * 30 + (person + step) % 30));
+        }
+        features.push_str(&format!("person {person},{}.5,{}\n", person % 7, ring * 10 + person % 3));
+        let profession = ["baker", "diver"][ring];
+        labels.push_str(&match person % 7 {
+            3 => format!("person {person},\n"),
+            _ => format!("person {person},{profession}\n"),
+        });
+    }
+    edges.push_str("person 0,person 59\n");
+    for (name, text) in [("edges.csv", edges), ("features.csv", features), ("labels.csv", labels)] {
+        fs::write(directory.join(name), text).expect("a writable directory");
+    }
+}
+
+/// The program in a directory with a graph, with libraries of its own.
+fn program(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = abyssal(arguments);
+    command.current_dir(directory);
+    command.env("ABYSSAL_DATA", directory.join("data")).env("ABYSSAL_CACHE", directory.join("cache"));
+    command
+}
+
+const FILES: [&str; 6] = ["--edges", "edges.csv", "--features", "features.csv", "--labels", "labels.csv"];
+const SMALL: [&str; 8] =
+    ["--layers", "4", "--set", "model.hidden=8", "--set", "train.epochs=20", "--json", "--quiet"];
+
+#[test]
+fn files_train_a_model() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    let text = succeed(&mut program(directory.path(), &[&["train"][..], &FILES, &SMALL].concat()));
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["splits"][0], "fractions:0.6,0.2, seed 0");
+    assert!(report["mean"].as_f64().unwrap() > 0.9, "two rings are easy to tell apart: {report}");
+    let run = directory.path().join("runs/files-r-soft-graph-ain-0001");
+    let result: Value = serde_json::from_str(&fs::read_to_string(run.join("result.json")).unwrap()).unwrap();
+    assert_eq!(result["dataset"]["edges"], 181);
+    // The configuration repeats the run from anywhere.
+    let config = run.join("config.toml");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let arguments = ["train", "--config", config.to_str().unwrap(), "--json", "--quiet"];
+    let again: Value = serde_json::from_str(&succeed(&mut program(elsewhere.path(), &arguments))).unwrap();
+    assert_eq!(again["runs"][0]["test_accuracy"], report["runs"][0]["test_accuracy"]);
+}
+
+#[test]
+fn an_imported_graph_is_the_graph_of_its_files() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    let import = [&["datasets", "import", "--name", "mine"][..], &FILES].concat();
+    let said = succeed(&mut program(directory.path(), &import));
+    assert!(
+        said.contains("mine: 60 nodes, 181 edges listed, 2 features, 2 classes, 51 labelled nodes"),
+        "{said}"
+    );
+    let info = |arguments: &[&str]| -> Value {
+        let arguments = [&["datasets", "info", "--json"][..], arguments].concat();
+        serde_json::from_str(&succeed(&mut program(directory.path(), &arguments))).unwrap()
+    };
+    let (imported, files) = (info(&["mine"]), info(&FILES));
+    assert_eq!(imported["fingerprint"], files["fingerprint"]);
+    assert_eq!(imported["class_names"], serde_json::json!(["baker", "diver"]));
+    assert_eq!((&imported["nodes"], &imported["unlabelled"]), (&60.into(), &9.into()));
+    let list = succeed(&mut program(directory.path(), &["datasets", "list"]));
+    assert!(list.lines().any(|line| line.starts_with("mine ") && line.contains("imported")), "{list}");
+    // A name is given once, unless it is to be replaced; names of benchmarks are never given.
+    let error = fail(&mut program(directory.path(), &import), 1);
+    assert!(error.contains("already") && error.contains("--force"), "{error}");
+    succeed(&mut program(directory.path(), &[&import[..], &["--force"]].concat()));
+    let cora = [&["datasets", "import", "--name", "cora"][..], &FILES].concat();
+    assert!(fail(&mut program(directory.path(), &cora), 1).contains("there is a dataset `cora` already"));
+    let outside = [&["datasets", "import", "--name", "../mine"][..], &FILES].concat();
+    assert!(fail(&mut program(directory.path(), &outside), 1).contains("cannot be the name"));
+}
+
+#[test]
+fn several_random_splits_are_several_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    let splits = ["train", "--split", "per-class:5,5", "--splits", "3", "--seeds", "2"];
+    let text = succeed(&mut program(directory.path(), &[&splits[..], &FILES, &SMALL].concat()));
+    let report: Value = serde_json::from_str(&text).unwrap();
+    let runs = report["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 6);
+    assert_eq!(report["splits"].as_array().unwrap().len(), 3);
+    let fingerprints: std::collections::BTreeSet<&str> =
+        runs.iter().map(|run| run["split_fingerprint"].as_str().unwrap()).collect();
+    assert_eq!(fingerprints.len(), 3);
+    assert!(
+        directory
+            .path()
+            .join("runs/files-r-soft-graph-ain-0001/r-soft-graph-ain/per-class-5-5-2/seed-1")
+            .is_dir()
+    );
+}
+
+#[test]
+fn a_split_can_come_from_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    let line = |person: usize| {
+        let set = ["train", "val", "test"][person % 3];
+        format!("person {person},{set}\n")
+    };
+    let masks: String = (0..60).map(line).collect();
+    fs::write(directory.path().join("masks.csv"), format!("id,split\n{masks}")).unwrap();
+    let fingerprint = |extra: &[&str]| {
+        let text = succeed(&mut program(directory.path(), &[&["train"][..], &FILES, extra, &SMALL].concat()));
+        let report: Value = serde_json::from_str(&text).unwrap();
+        report["runs"][0]["split_fingerprint"].as_str().unwrap().to_string()
+    };
+    let given = fingerprint(&["--masks", "masks.csv"]);
+    assert_eq!(given, fingerprint(&["--split", "file:masks.csv"]));
+    assert_ne!(given, fingerprint(&[]));
+}
+
+#[test]
+fn mistakes_are_told_by_file_line_and_column() {
+    for (file, line, broken, expected) in [
+        ("edges.csv", 3, "person 0,nobody", "edges.csv, line 3, column 2: "),
+        ("features.csv", 5, "person 3,tall,3", "features.csv, line 5, column 2: "),
+        ("features.csv", 5, "person 3,3.5", "features.csv, line 5: "),
+        ("labels.csv", 4, "nobody,baker", "labels.csv, line 4, column 1: "),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        write_graph(directory.path());
+        let path = directory.path().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let lines =
+            text.lines().enumerate().map(|(number, old)| if number + 1 == line { broken } else { old });
+        fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
+        let error = fail(&mut program(directory.path(), &[&["train"][..], &FILES, &SMALL].concat()), 1);
+        assert!(error.contains(expected), "{error}");
+        assert!(!directory.path().join("runs/files-r-soft-graph-ain-0001/result.json").exists());
+    }
+}
+
+#[test]
+fn files_that_are_missing_are_named_before_anything_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    fs::remove_file(directory.path().join("labels.csv")).unwrap();
+    let error = fail(&mut program(directory.path(), &[&["train"][..], &FILES, &SMALL].concat()), 1);
+    assert!(error.contains("cannot read") && error.contains("labels.csv"), "{error}");
+    assert!(!directory.path().join("runs").exists());
+}
