@@ -124,11 +124,12 @@ pub(crate) fn paper_split(benchmark: &Benchmark) -> PaperSplit {
     }
 }
 
-/// The directory an archive of OGB was unpacked to, if there is one.
+/// The directory an archive of OGB was unpacked to, if there is one and no archive.
 fn unpacked(data: &Path, benchmark: &Benchmark) -> Option<PathBuf> {
     let directory = data.join(benchmark.directory);
-    let archive = || directory.join(benchmark.names[0]).is_file();
-    (benchmark.format == Format::Ogb && directory.join("raw").is_dir() && !archive()).then_some(directory)
+    let has = |name: &str| directory.join(name).is_file();
+    let complete = || has("raw/edge.csv.gz") && has("raw/node-feat.csv.gz") && !has(benchmark.names[0]);
+    (benchmark.format == Format::Ogb && complete()).then_some(directory)
 }
 
 /// All files below a directory in the order of their names, with their paths inside it.
@@ -182,7 +183,9 @@ mod tests {
         assert!(check_present(data.path(), benchmark).is_err());
         fs::create_dir_all(directory.join("raw")).unwrap();
         fs::create_dir_all(directory.join("split/time")).unwrap();
-        for name in ["raw/edge.csv.gz", "split/time/test.csv.gz", "split/time/train.csv.gz"] {
+        fs::write(directory.join("raw/edge.csv.gz"), "").unwrap();
+        assert!(check_present(data.path(), benchmark).is_err(), "there are no features yet");
+        for name in ["raw/node-feat.csv.gz", "split/time/test.csv.gz", "split/time/train.csv.gz"] {
             fs::write(directory.join(name), "").unwrap();
         }
         let names = |data: &Path| -> Vec<String> {
@@ -191,7 +194,7 @@ mod tests {
         assert!(check_present(data.path(), benchmark).is_ok());
         assert_eq!(
             names(data.path()),
-            ["raw/edge.csv.gz", "split/time/test.csv.gz", "split/time/train.csv.gz"]
+            ["raw/edge.csv.gz", "raw/node-feat.csv.gz", "split/time/test.csv.gz", "split/time/train.csv.gz"]
         );
         fs::write(directory.join("arxiv.zip"), "").unwrap();
         assert_eq!(names(data.path()), ["ogbn-arxiv/arxiv.zip"]);

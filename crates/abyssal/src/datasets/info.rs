@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io::Write;
 
-use abyssal_graph::{DatasetConfig, Statistics};
+use abyssal_graph::{DatasetConfig, SplitSize, Statistics};
 
 use super::provide;
 use crate::arguments::InfoArguments;
@@ -38,7 +38,7 @@ fn write_text(
         line("licence", benchmark.licence.to_string())?;
     }
     line("nodes", statistics.nodes.to_string())?;
-    let extra = format!("{} listed, {} nodes with a loop", statistics.listed_edges, statistics.self_loops);
+    let extra = format!("{} listed, self-loops: {}", statistics.listed_edges, statistics.self_loops);
     line("edges", format!("{} ({extra})", statistics.edges))?;
     let density = statistics.feature_nonzeros as f64 / (statistics.nodes * statistics.features) as f64;
     line("features", format!("{} ({:.1} % not zero)", statistics.features, 100.0 * density))?;
@@ -59,14 +59,22 @@ fn write_text(
             degree.minimum, degree.maximum, degree.mean, degree.median, degree.isolated
         ),
     )?;
-    for (number, split) in statistics.splits.iter().enumerate() {
-        let sizes = format!("{} train, {} validation, {} test", split.train, split.validation, split.test);
-        line(if number == 0 { "splits" } else { "" }, format!("{:12} {sizes}", split.name))?;
+    let same_size = |first: &SplitSize, second: &SplitSize| {
+        (first.train, first.validation, first.test) == (second.train, second.validation, second.test)
+    };
+    for (number, splits) in statistics.splits.chunk_by(same_size).enumerate() {
+        let names = match splits {
+            [first, .., last] => format!("{} to {}", first.name, last.name),
+            _ => splits[0].name.clone(),
+        };
+        let SplitSize { train, validation, test, .. } = &splits[0];
+        let sizes = format!("{train} train, {validation} validation, {test} test");
+        line(if number == 0 { "splits" } else { "" }, format!("{names}: {sizes}"))?;
     }
     let random = "per-class:20,30, fractions:0.6,0.2 and file:PATH";
     let key = if statistics.splits.is_empty() { "splits" } else { "" };
     if config.preparation().is_some() {
-        line(key, format!("also {random}"))?;
+        line(key, format!("and {random}"))?;
     }
     line("fingerprint", statistics.fingerprint.clone())
 }
