@@ -1,14 +1,16 @@
 //! The lines of a text file, handed to the csv parser one at a time, so that we know which line a row is on and can
 //! stop before a row fills the memory.
 
-use std::io::{self, BufRead, BufReader, Read};
-use std::mem;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 /// The largest row, in bytes. Whoever needs more has left a quote open, or holds a file that is no table.
 const LONGEST_ROW: u64 = 16 << 20;
 
 /// The largest number of separators in a row: each field costs memory, even an empty one.
 const MOST_SEPARATORS: u64 = 1 << 20;
+
+/// Bytes to look through for the end of a first row that has a quote open.
+const FARTHEST_LOOK: usize = 1 << 20;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -34,6 +36,8 @@ impl Separator {
 /// The lines of a file from its first row on.
 pub(super) struct Lines<R> {
     source: BufReader<R>,
+    /// Lines that were read to see where the first row ends.
+    ahead: Cursor<Vec<u8>>,
     separator: Separator,
     current: Vec<u8>,
     /// How much of the current line has been handed out.
@@ -52,6 +56,7 @@ impl<R: Read> Lines<R> {
     pub(super) fn new(source: R) -> io::Result<Self> {
         let mut lines = Self {
             source: BufReader::with_capacity(1 << 16, source),
+            ahead: Cursor::default(),
             separator: Separator::Byte(b','),
             current: Vec::new(),
             position: 0,
@@ -75,30 +80,30 @@ impl<R: Read> Lines<R> {
         if is_web_page(&lines.current) {
             return Err(io::Error::other("this is an HTML page, not data; download it again"));
         }
-        lines.complete_first_row()?;
-        lines.separator = separator(&lines.current);
+        let row = lines.look_ahead()?;
+        lines.separator = separator(&row);
+        lines.start = Some(lines.line);
         lines.tidy();
         lines.separators = 0;
         lines.count_separators()?;
         Ok(lines)
     }
 
-    /// Reads on while the first row has a quote open: only a whole row can tell its separator.
-    fn complete_first_row(&mut self) -> io::Result<()> {
-        self.start = Some(self.line);
-        let mut row = mem::take(&mut self.current);
-        let mut quotes = Quotes::default();
-        row.iter().for_each(|&byte| quotes.pass(byte));
-        while quotes.open {
-            self.advance()?;
-            if self.current.is_empty() {
+    /// The first row, over several lines if it has a quote open: only the whole row can tell its separator. The lines
+    /// will be read again, one at a time.
+    fn look_ahead(&mut self) -> io::Result<Vec<u8>> {
+        let mut row = self.current.clone();
+        let (mut quotes, mut passed) = (Quotes::default(), 0);
+        loop {
+            row[passed..].iter().for_each(|&byte| quotes.pass(byte));
+            passed = row.len();
+            let wanted = if quotes.open { FARTHEST_LOOK.saturating_sub(passed) } else { 0 };
+            if self.source.by_ref().take(wanted as u64).read_until(b'\n', &mut row)? == 0 {
                 break;
             }
-            self.current.iter().for_each(|&byte| quotes.pass(byte));
-            row.append(&mut self.current);
         }
-        self.current = row;
-        Ok(())
+        self.ahead = Cursor::new(row[self.current.len()..].to_vec());
+        Ok(row)
     }
 
     pub(super) fn separator(&self) -> Separator {
@@ -127,7 +132,8 @@ impl<R: Read> Lines<R> {
     fn advance(&mut self) -> io::Result<()> {
         self.current.clear();
         self.position = 0;
-        let read = self.source.by_ref().take(LONGEST_ROW + 1).read_until(b'\n', &mut self.current)?;
+        let rest = self.ahead.by_ref().chain(&mut self.source);
+        let read = rest.take(LONGEST_ROW + 1).read_until(b'\n', &mut self.current)?;
         if read == 0 {
             return Ok(());
         }
@@ -195,19 +201,27 @@ impl<R: Read> Read for Lines<R> {
 }
 
 /// Whether a quote is open, byte by byte, before the separator is known. A quote opens at the beginning of a field, and
-/// where it follows another, which it then undoes; elsewhere it is a letter like others.
-#[derive(Default)]
+/// again right after it closed, for then the two mean one letter. Elsewhere it is a letter like others.
 struct Quotes {
     open: bool,
-    last: Option<u8>,
+    may_open: bool,
+}
+
+impl Default for Quotes {
+    fn default() -> Self {
+        Self { open: false, may_open: true }
+    }
 }
 
 impl Quotes {
     fn pass(&mut self, byte: u8) {
-        if byte == b'"' {
-            self.open = !self.open && matches!(self.last, None | Some(b'\t' | b',' | b';' | b'"'));
-        }
-        self.last = Some(byte);
+        (self.open, self.may_open) = match (byte, self.open) {
+            (b'"', true) => (false, true),
+            (b'"', false) => (self.may_open, false),
+            (_, true) => (true, false),
+            (b'\t' | b',' | b';', false) => (false, true),
+            (_, false) => (false, false),
+        };
     }
 }
 

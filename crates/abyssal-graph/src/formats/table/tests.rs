@@ -54,6 +54,16 @@ fn a_quote_inside_a_field_is_a_letter() {
 }
 
 #[test]
+fn lines_are_counted_where_a_first_row_only_seems_to_go_on() {
+    // Found by fuzzing.
+    let expected = [row(1, &["sx\"\""]), row(3, &["1"]), row(4, &["?aeb"])];
+    assert_eq!(rows(b"sx\"\"\n\n1\n?aeb\n").unwrap(), expected);
+    // The comma separates, so the semicolon does not begin a field, and the quote is a letter.
+    let expected = [row(1, &["a", "x;\"b", "c"]), row(2, &["1", "2", "3"])];
+    assert_eq!(rows(b"a,x;\"b,c\n1,2,3\n").unwrap(), expected);
+}
+
+#[test]
 fn quotes_hold_separators_and_quotes() {
     let expected = [row(1, &["a, b", "say \"hello\""]), row(2, &["å 漢字", ""])];
     assert_eq!(rows("\"a, b\",\"say \"\"hello\"\"\"\nå 漢字,\n".as_bytes()).unwrap(), expected);
