@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use crate::catalogue::Benchmark;
 use crate::formats::RawDataset;
-use crate::formats::own::OwnFiles;
+use crate::formats::own::{self, OwnFiles};
 use crate::library::{default_preparation, is_name, paper_split};
 use crate::preparation::{PaperSplit, Preparation};
 use crate::{Dataset, GeneratorConfig, GraphError, Library, SplitRule, Statistics};
@@ -158,7 +158,7 @@ impl DatasetConfig {
             }
             Self::Files { files, .. } => {
                 self.validate()?;
-                Ok((library.read_files(files)?, PaperSplit::None))
+                Ok((own::read(files)?, PaperSplit::None))
             }
         }
     }

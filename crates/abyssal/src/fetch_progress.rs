@@ -54,12 +54,16 @@ impl FetchProgress for FetchBar {
         }
     }
 
-    fn retry(&mut self, reason: &str, pause: Duration) {
+    fn retry(&mut self, path: &str, reason: &str, pause: Duration) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
         if !self.quiet {
-            eprintln!("{}: {reason}; trying again in {:.0} s", self.path, pause.as_secs_f64().ceil());
+            let pause = pause.as_secs_f64().ceil();
+            match pause > 0.0 {
+                true => eprintln!("{path}: {reason}; trying again in {pause} s"),
+                false => eprintln!("{path}: {reason}; waiting"),
+            }
         }
     }
 

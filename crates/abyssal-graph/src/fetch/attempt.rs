@@ -10,6 +10,7 @@ use super::partial::Partial;
 use super::{CONNECT, FetchProgress};
 use crate::GraphError;
 use crate::catalogue::RemoteFile;
+use crate::formats::is_web_page;
 
 /// More than this is never written, whatever a server sends.
 const MAXIMUM_BYTES: u64 = 4 << 30;
@@ -176,14 +177,6 @@ fn receive(
     }
 }
 
-/// Whether bytes begin like an HTML page.
-fn is_web_page(head: &[u8]) -> bool {
-    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
-    ["<!doctype html", "<html"].iter().any(|beginning| {
-        head.get(..beginning.len()).is_some_and(|head| head.eq_ignore_ascii_case(beginning.as_bytes()))
-    })
-}
-
 /// What an error before the body means for the next attempt.
 fn failure(error: Error, stall: Duration) -> Failure {
     let again = match &error {
@@ -213,24 +206,6 @@ fn reason(error: Error, stall: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pages_are_recognised_by_their_beginning() {
-        for page in ["<!DOCTYPE html>", "<!doctype HTML PUBLIC", "\r\n\t <html lang=en>", "\u{feff}<HTML>"] {
-            assert!(is_web_page(page.as_bytes()), "{page:?}");
-        }
-        for data in [
-            "",
-            "   ",
-            "<htm",
-            "<!doctype",
-            "<?xml version='1.0'?>",
-            "node_id\tfeature",
-            "PK\u{3}\u{4}<html>",
-        ] {
-            assert!(!is_web_page(data.as_bytes()), "{data:?}");
-        }
-    }
 
     #[test]
     fn content_ranges() {

@@ -87,7 +87,8 @@ impl Download<'_> {
             Ok(()) => (Ok(()), false),
             Err(TryLockError::WouldBlock) => {
                 progress.start(&self.file.path, 0, self.file.bytes);
-                progress.retry("another process fetches into the same directory", Duration::ZERO);
+                let reason = "another process fetches into the same directory";
+                progress.retry(&self.file.path, reason, Duration::ZERO);
                 (lock.lock(), true)
             }
             Err(TryLockError::Error(error)) => (Err(error), false),
@@ -161,7 +162,7 @@ impl Download<'_> {
                 return Err(Failure::GiveUp(format!("{reason} (attempt {failures} of {failures})")));
             }
             let pause = self.pause_after(failures);
-            progress.retry(&reason, pause);
+            progress.retry(&self.file.path, &reason, pause);
             std::thread::sleep(pause);
         }
     }

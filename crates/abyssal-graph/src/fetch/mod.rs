@@ -100,8 +100,8 @@ pub trait FetchProgress {
     fn start(&mut self, path: &str, done: u64, total: Option<u64>);
     /// More bytes of it have arrived.
     fn advance(&mut self, bytes: u64);
-    /// It does not go on now, for a reason, and is tried again after a pause.
-    fn retry(&mut self, reason: &str, pause: Duration);
+    /// A file does not go on now, for a reason, and is tried again after a pause; this may come before any `start`.
+    fn retry(&mut self, path: &str, reason: &str, pause: Duration);
     /// The file is complete, verified and in its place.
     fn finish(&mut self);
 }
@@ -109,7 +109,7 @@ pub trait FetchProgress {
 impl FetchProgress for () {
     fn start(&mut self, _: &str, _: u64, _: Option<u64>) {}
     fn advance(&mut self, _: u64) {}
-    fn retry(&mut self, _: &str, _: Duration) {}
+    fn retry(&mut self, _: &str, _: &str, _: Duration) {}
     fn finish(&mut self) {}
 }
 

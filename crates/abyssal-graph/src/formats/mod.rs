@@ -17,8 +17,11 @@ pub mod planetoid;
 pub mod sparse;
 pub mod table;
 
+mod archive;
 mod error;
 mod raw;
+mod web_page;
 
 pub use error::{FormatError, Place};
 pub use raw::RawDataset;
+pub(crate) use web_page::is_web_page;

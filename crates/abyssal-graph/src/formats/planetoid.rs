@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use abyssal_tensor::{Csr, Matrix};
 
 use super::pickle::Pickle;
-use super::{FormatError, Place, RawDataset};
+use super::{FormatError, Place, RawDataset, web_page};
 use crate::{Features, GraphError, Split};
 
 /// The most bytes a file may have. The largest one of the three datasets has 7.6 million.
@@ -178,7 +178,9 @@ impl Part {
         &'a self,
         reader: impl FnOnce(&'a [u8]) -> Result<T, FormatError>,
     ) -> Result<T, GraphError> {
-        refuse_html(&self.bytes).and_then(|()| reader(&self.bytes)).map_err(|error| error.in_file(&self.path))
+        web_page::refuse(&self.bytes)
+            .and_then(|()| reader(&self.bytes))
+            .map_err(|error| error.in_file(&self.path))
     }
 
     /// What the file holds as a pickle.
@@ -275,17 +277,6 @@ fn edges(adjacency: &[(u32, Vec<u32>)], nodes: usize) -> Result<Vec<(u32, u32)>,
     Ok(edges)
 }
 
-/// Servers answer with a page where a file has moved.
-fn refuse_html(bytes: &[u8]) -> Result<(), FormatError> {
-    let start = bytes.trim_ascii_start();
-    let begins =
-        |prefix: &[u8]| start.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
-    if begins(b"<!doctype html") || begins(b"<html") {
-        return Err(FormatError::new("this is an HTML page, not data; download it again"));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,15 +324,5 @@ mod tests {
         let error = RowOfNode::new(&[3, u32::MAX], 3).map(|_| ()).unwrap_err();
         assert!(error.reason.contains("4294967291 nodes would have no features"), "{error}");
         assert_eq!(RowOfNode::new(&[5, 3], 3).map(|rows| rows.0), Ok(vec![Some(1), None, Some(0)]));
-    }
-
-    #[test]
-    fn html_pages_are_recognised() {
-        for page in ["<!DOCTYPE html><p>404", "\n <HTML lang=en>", "<!doctype HTML"] {
-            let error = refuse_html(page.as_bytes()).unwrap_err();
-            assert_eq!(error.reason, "this is an HTML page, not data; download it again");
-        }
-        assert_eq!(refuse_html(b"<htm"), Ok(()));
-        assert_eq!(refuse_html(b"\x80\x02]."), Ok(()));
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::formats::{RawDataset, container};
 use crate::{Fingerprint, GraphError, write_atomically};
 
-/// The name of the copy made from files, each with the part it plays.
+/// The name of the copy made from files, each with its path in the data directory.
 pub(super) fn key(dataset: &str, files: &[(String, PathBuf)]) -> Result<String, GraphError> {
     let mut fingerprint = Fingerprint::new();
     let text = |fingerprint: &mut Fingerprint, text: &str| {
@@ -20,10 +20,8 @@ pub(super) fn key(dataset: &str, files: &[(String, PathBuf)]) -> Result<String, 
     text(&mut fingerprint, env!("CARGO_PKG_VERSION"));
     fingerprint.number(container::VERSION as usize);
     text(&mut fingerprint, dataset);
-    for (role, path) in files {
-        text(&mut fingerprint, role);
-        // What a file is called decides how it is read.
-        text(&mut fingerprint, &path.extension().unwrap_or_default().to_string_lossy());
+    for (name, path) in files {
+        text(&mut fingerprint, name);
         text(&mut fingerprint, &file_sum(path)?);
     }
     Ok(fingerprint.finish())
@@ -115,20 +113,21 @@ mod tests {
     }
 
     #[test]
-    fn contents_roles_and_extensions_decide_the_key_and_places_do_not() {
+    fn contents_and_names_decide_the_key_and_places_do_not() {
         let directory = tempfile::tempdir().unwrap();
         let file = |name: &str, contents: &str| {
             let path = directory.path().join(name);
             fs::write(&path, contents).unwrap();
             path
         };
-        let of = |role: &str, path: PathBuf| key("files", &[(role.to_string(), path)]).unwrap();
-        let base = of("edges", file("a.csv", "0,1"));
-        assert_eq!(of("edges", file("b.csv", "0,1")), base);
-        assert_ne!(of("edges", file("a.csv", "0,2")), base);
-        assert_ne!(of("edges", file("a.npy", "0,1")), base);
-        assert_ne!(of("labels", file("b.csv", "0,1")), base);
-        let error = key("files", &[("edges".to_string(), directory.path().join("missing.csv"))]).unwrap_err();
+        let of =
+            |dataset: &str, name: &str, path: PathBuf| key(dataset, &[(name.to_string(), path)]).unwrap();
+        let base = of("texas", "edges", file("a", "0,1"));
+        assert_eq!(of("texas", "edges", file("b", "0,1")), base);
+        assert_ne!(of("texas", "edges", file("a", "0,2")), base);
+        assert_ne!(of("texas", "nodes", file("b", "0,1")), base);
+        assert_ne!(of("cornell", "edges", file("b", "0,1")), base);
+        let error = key("texas", &[("edges".to_string(), directory.path().join("missing"))]).unwrap_err();
         assert!(error.to_string().starts_with("cannot read"), "{error}");
     }
 }

@@ -7,7 +7,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::catalogue::Benchmark;
-use crate::formats::own::{self, OwnFiles};
 use crate::formats::{RawDataset, container};
 use crate::{DatasetConfig, GeneratorConfig, GraphError, write_atomically};
 
@@ -93,17 +92,6 @@ impl Library {
         cache::get_or_parse(self.cache_directory.as_deref(), &key, || {
             benchmark::parse(&self.data_directory, benchmark)
         })
-    }
-
-    /// What the files of a user's own graph say.
-    ///
-    /// # Errors
-    /// If they are missing or damaged, or do not fit together.
-    pub fn read_files(&self, files: &OwnFiles) -> Result<RawDataset, GraphError> {
-        let given: Vec<(String, PathBuf)> =
-            files.given().map(|(role, path)| (role.to_string(), path.to_path_buf())).collect();
-        let key = cache::key("files", &given)?;
-        cache::get_or_parse(self.cache_directory.as_deref(), &key, || own::read(files))
     }
 
     /// Keeps a graph under a name of its own.

@@ -64,7 +64,7 @@ impl FetchProgress for Diary {
             None => self.0.push(format!("advance {bytes}")),
         }
     }
-    fn retry(&mut self, reason: &str, pause: Duration) {
+    fn retry(&mut self, _: &str, reason: &str, pause: Duration) {
         self.0.push(format!("retry after {pause:?}: {reason}"));
     }
     fn finish(&mut self) {

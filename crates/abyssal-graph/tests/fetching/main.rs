@@ -220,8 +220,8 @@ fn one_who_waits_for_another_says_so_and_finds_the_file() {
         fn advance(&mut self, bytes: u64) {
             self.diary.advance(bytes);
         }
-        fn retry(&mut self, reason: &str, pause: Duration) {
-            self.diary.retry(reason, pause);
+        fn retry(&mut self, path: &str, reason: &str, pause: Duration) {
+            self.diary.retry(path, reason, pause);
             std::fs::write(self.bench.target(), self.body).expect("a writable directory");
             self.lock = None;
         }

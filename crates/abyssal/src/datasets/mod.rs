@@ -9,7 +9,7 @@ use std::io::Write;
 use abyssal_graph::catalogue::Benchmark;
 use abyssal_graph::fetch::{self, FetchOptions, FileState};
 use abyssal_graph::formats::container;
-use abyssal_graph::formats::own::OwnFiles;
+use abyssal_graph::formats::own::{self, OwnFiles};
 use abyssal_graph::{DatasetConfig, GraphError, Library, check_contents, write_atomically};
 use abyssal_train::Config;
 
@@ -136,7 +136,7 @@ fn import(arguments: &ImportArguments, output: &mut impl Write) -> Result<(), Bo
         masks: files.masks.clone(),
     };
     let library = arguments.place.library();
-    let raw = library.read_files(&files)?;
+    let raw = own::read(&files)?;
     let path = library.import(&arguments.name, &raw, arguments.force)?;
     let labelled = raw.labels.iter().flatten().count();
     writeln!(

@@ -1,19 +1,17 @@
 //! Archives of arrays as numpy saves them.
 
 mod masks;
-mod metered;
 #[cfg(test)]
 pub(in crate::formats) mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek};
 
-use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
+use super::archive::{self, damaged};
 use super::npy::{self, Array};
 use crate::formats::FormatError;
-use metered::Metered;
 
 pub use masks::masks;
 
@@ -23,13 +21,10 @@ const FREE_BYTES: u64 = 64 << 20;
 const RATIO: u64 = 16;
 /// How many times of what one member may take, all of them may take together.
 const TOGETHER: u64 = 2;
-const MOST_MEMBERS: usize = 10_000;
 /// How many names an error lists.
 const LISTED: usize = 20;
 /// What stands before the elements of an array, generously.
 const HEADER_BYTES: u64 = 1 << 14;
-/// What may be read to find the list of members. Ten thousand of them, with names of hundreds of letters, fit.
-const DIRECTORY_BYTES: u64 = 8 << 20;
 
 /// An npz archive: a zip file whose members `name.npy` are arrays, stored or deflated.
 ///
@@ -53,28 +48,11 @@ impl<R: Read + Seek> Npz<R> {
     /// # Errors
     /// If this is no zip archive or a damaged one, if it has more than 10,000 members or two of one name, or if the
     /// name of a member would lead out of a directory.
-    pub fn open(mut reader: R) -> Result<Self, FormatError> {
-        let size = reader.seek(SeekFrom::End(0))?;
-        refuse_html(&mut reader)?;
-        // The list is as long as it says, and each line of it takes memory. So it is read on a ration first.
-        ZipArchive::new(Metered::new(&mut reader, DIRECTORY_BYTES)).map_err(not_an_archive)?;
-        let archive = ZipArchive::new(reader).map_err(not_an_archive)?;
-        if archive.len() > MOST_MEMBERS {
-            let reason = format!("an archive of {} members; there can be {MOST_MEMBERS}", archive.len());
-            return Err(FormatError::new(reason));
-        }
-        if archive.has_duplicate_names() {
-            return Err(FormatError::new("two members of the archive have the same name; save it again"));
-        }
+    pub fn open(reader: R) -> Result<Self, FormatError> {
+        let (archive, size) = archive::open(reader)?;
         let mut members = BTreeMap::new();
         for (index, name) in archive.file_names().enumerate() {
-            let name = name.map_err(damaged)?;
-            if leads_out(&name) {
-                let reason =
-                    format!("the archive has a member named {name:?}, as no honest npz has; do not trust it");
-                return Err(FormatError::new(reason));
-            }
-            if let Some(name) = name.strip_suffix(".npy") {
+            if let Some(name) = name.map_err(damaged)?.strip_suffix(".npy") {
                 members.insert(name.to_owned(), index);
             }
         }
@@ -155,31 +133,4 @@ impl<R: Read + Seek> Npz<R> {
         io::copy(&mut member, &mut io::sink()).map_err(|error| damaged(error.into()))?;
         array
     }
-}
-
-/// A download that failed often leaves the page that says so.
-fn refuse_html(reader: &mut (impl Read + Seek)) -> Result<(), FormatError> {
-    let mut beginning = Vec::new();
-    reader.seek(SeekFrom::Start(0))?;
-    reader.take(256).read_to_end(&mut beginning)?;
-    let beginning = beginning.trim_ascii_start().to_ascii_lowercase();
-    if beginning.starts_with(b"<!doctype html") || beginning.starts_with(b"<html") {
-        return Err(FormatError::new("this is an HTML page, not data; download it again"));
-    }
-    Ok(())
-}
-
-/// Whether a path may point to somewhere outside of the directory it is unpacked into, on any system.
-fn leads_out(name: &str) -> bool {
-    let drive =
-        name.as_bytes().get(1) == Some(&b':') && name.starts_with(|first: char| first.is_ascii_alphabetic());
-    name.starts_with('/') || name.contains('\\') || drive || name.split('/').any(|part| part == "..")
-}
-
-fn not_an_archive(error: ZipError) -> FormatError {
-    FormatError::new(format!("not a zip archive, or one that is damaged or cut short: {error}"))
-}
-
-fn damaged(error: ZipError) -> FormatError {
-    FormatError::new(format!("the archive is damaged: {error}; download or save it again"))
 }

@@ -138,7 +138,7 @@ fn two_members_of_one_name_are_refused() {
     let mut bytes = archive(&[("a.npy", integers(&[1])), ("b.npy", integers(&[2]))]);
     patch(&mut bytes, LOCAL, 30, b"a.npy");
     patch(&mut bytes, CENTRAL, 46, b"a.npy");
-    assert_eq!(refusal(bytes), "two members of the archive have the same name; save it again");
+    assert_eq!(refusal(bytes), "two members of the archive have the same name; get or save it again");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_page_of_html_is_no_archive() {
 
 #[test]
 fn too_many_members_are_refused() {
-    let names: Vec<String> = (0..=MOST_MEMBERS).map(|index| format!("{index}.npy")).collect();
+    let names: Vec<String> = (0..=archive::MOST_MEMBERS).map(|index| format!("{index}.npy")).collect();
     let members: Vec<_> = names.iter().map(|name| (&name[..], vec![])).collect();
     assert_eq!(refusal(archive(&members)), "an archive of 10001 members; there can be 10000");
     let mut npz = Npz::open(Cursor::new(archive(&members[1..]))).unwrap();

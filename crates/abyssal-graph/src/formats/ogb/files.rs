@@ -1,14 +1,13 @@
 //! Where the files of an OGB dataset lie: in a directory, or in the archive it is published as.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek};
 use std::path::PathBuf;
 
 use zip::ZipArchive;
-use zip::result::ZipError;
 
 use super::super::table::decompressed;
-use super::super::{FormatError, Place};
+use super::super::{FormatError, Place, archive};
 use super::REQUIRED;
 use crate::GraphError;
 
@@ -58,12 +57,6 @@ impl Files for Directory {
     }
 }
 
-/// Bytes that may be read to find the members of an archive.
-const LONGEST_LIST: usize = 8 << 20;
-
-/// Most members an archive may have; OGB's have about twenty.
-const MOST_MEMBERS: usize = 10_000;
-
 /// Unpacked bytes that any member may have, and how many more for each packed byte. The members are compressed
 /// themselves, so packing them hardly makes them smaller.
 const ALLOWANCE: u64 = 16 << 20;
@@ -80,17 +73,9 @@ pub(super) struct Archive<R> {
 
 impl<R: Read + Seek> Archive<R> {
     /// Opens an archive; `path` is its name in errors.
-    pub(super) fn new(mut source: R, path: PathBuf) -> Result<Self, GraphError> {
-        let length = source.seek(SeekFrom::End(0)).map_err(GraphError::io("read", &path))?;
-        let unreadable = |error: ZipError| {
-            let reason = format!("not a zip archive that can be read ({error}); get it again");
-            FormatError::new(reason).in_file(&path)
-        };
-        // Each line of the list of members takes memory, so it is read with a limit first.
-        ZipArchive::new(Limited { source: &mut source, left: LONGEST_LIST }).map_err(unreadable)?;
-        let zip = ZipArchive::new(source).map_err(unreadable)?;
+    pub(super) fn new(source: R, path: PathBuf) -> Result<Self, GraphError> {
+        let (zip, length) = archive::open(source).map_err(|error| error.in_file(&path))?;
         let mut archive = Self { zip, length, path, prefix: String::new() };
-        archive.check_names().map_err(|error| error.in_file(&archive.path))?;
         let prefix = archive.names().find_map(|name| {
             let prefix = REQUIRED.iter().find_map(|required| name.strip_suffix(required))?;
             (prefix.is_empty() || prefix.ends_with('/')).then(|| prefix.to_owned())
@@ -99,50 +84,8 @@ impl<R: Read + Seek> Archive<R> {
         Ok(archive)
     }
 
-    /// An honest archive of data has a few members, each with a name of its own below one directory.
-    fn check_names(&self) -> Result<(), FormatError> {
-        if self.zip.len() > MOST_MEMBERS {
-            let reason = format!("{} members are too many; OGB's archives have about twenty", self.zip.len());
-            return Err(FormatError::new(reason));
-        }
-        if self.zip.has_duplicate_names() {
-            return Err(FormatError::new("two members have the same name; get the archive again"));
-        }
-        for name in self.zip.file_names() {
-            let name =
-                name.map_err(|error| FormatError::new(format!("a member has an unreadable name ({error})")))?;
-            if name.starts_with('/') || name.contains(['\\', ':']) || name.split('/').any(|part| part == "..")
-            {
-                let reason = "a member with this name wants to be written elsewhere; get the archive again";
-                return Err(FormatError::at(Place::Member(name.into_owned()), reason));
-            }
-        }
-        Ok(())
-    }
-
     fn names(&self) -> impl Iterator<Item = String> {
         self.zip.file_names().filter_map(|name| name.ok().map(|name| name.into_owned()))
-    }
-}
-
-/// A reader that gives up after some bytes.
-struct Limited<R> {
-    source: R,
-    left: usize,
-}
-
-impl<R: Read> Read for Limited<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.source.read(buffer)?;
-        let left = self.left.checked_sub(count);
-        self.left = left.ok_or_else(|| io::Error::other("the list of its members is too long"))?;
-        Ok(count)
-    }
-}
-
-impl<R: Seek> Seek for Limited<R> {
-    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
-        self.source.seek(position)
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
+use super::super::web_page;
+
 /// The largest row, in bytes. Whoever needs more has left a quote open, or holds a file that is no table.
 const LONGEST_ROW: u64 = 16 << 20;
 
@@ -77,9 +79,7 @@ impl<R: Read> Lines<R> {
                 break;
             }
         }
-        if is_web_page(&lines.current) {
-            return Err(io::Error::other("this is an HTML page, not data; download it again"));
-        }
+        web_page::refuse(&lines.current).map_err(|error| io::Error::other(error.reason))?;
         let row = lines.look_ahead()?;
         lines.separator = separator(&row);
         lines.start = Some(lines.line);
@@ -243,11 +243,6 @@ fn separator(line: &[u8]) -> Separator {
         return Separator::Blanks;
     }
     Separator::Byte(b',')
-}
-
-fn is_web_page(line: &[u8]) -> bool {
-    let begins = |with: &[u8]| line.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with));
-    begins(b"<!doctype html") || begins(b"<html")
 }
 
 #[cfg(test)]
