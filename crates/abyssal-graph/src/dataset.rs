@@ -1,5 +1,7 @@
 //! A node classification task: graph, features, labels and split, checked to fit together.
 
+use std::borrow::Cow;
+
 use crate::{Features, Fingerprint, Graph, GraphError, Split};
 
 /// Everything a model learns from. Whoever holds one can rely on it: features are finite with one row a node,
@@ -12,6 +14,8 @@ pub struct Dataset {
     labels: Vec<Option<u32>>,
     classes: usize,
     split: Split,
+    class_names: Vec<String>,
+    node_names: Vec<String>,
 }
 
 impl Dataset {
@@ -42,7 +46,23 @@ impl Dataset {
             }
         }
         split.check_labels(&labels)?;
-        Ok(Self { name: name.into(), graph, features, labels, classes, split })
+        let (class_names, node_names) = (Vec::new(), Vec::new());
+        Ok(Self { name: name.into(), graph, features, labels, classes, split, class_names, node_names })
+    }
+
+    /// The same dataset with names of its classes and nodes; an empty list leaves them their numbers.
+    ///
+    /// # Errors
+    /// If there is another number of names than of classes or nodes.
+    pub fn with_names(self, class_names: Vec<String>, node_names: Vec<String>) -> Result<Self, GraphError> {
+        for (what, names, count) in
+            [("classes", &class_names, self.classes), ("nodes", &node_names, self.nodes())]
+        {
+            if !names.is_empty() && names.len() != count {
+                return Err(GraphError::NameCount { names: names.len(), count, what });
+            }
+        }
+        Ok(Self { class_names, node_names, ..self })
     }
 
     /// The same dataset with another split.
@@ -93,6 +113,16 @@ impl Dataset {
         self.classes
     }
 
+    /// What a class is called: its name, or its number.
+    pub fn class_name(&self, class: usize) -> Cow<'_, str> {
+        name_or_number(&self.class_names, class)
+    }
+
+    /// What a node is called: its name, or its number.
+    pub fn node_name(&self, node: usize) -> Cow<'_, str> {
+        name_or_number(&self.node_names, node)
+    }
+
     /// Which nodes teach, which choose the model, and which judge it.
     pub fn split(&self) -> &Split {
         &self.split
@@ -139,6 +169,10 @@ impl Dataset {
         }
         fingerprint.finish()
     }
+}
+
+fn name_or_number(names: &[String], number: usize) -> Cow<'_, str> {
+    names.get(number).map_or_else(|| Cow::Owned(number.to_string()), |name| Cow::Borrowed(name.as_str()))
 }
 
 fn check_features(features: &Features, nodes: usize) -> Result<(), GraphError> {
@@ -226,6 +260,18 @@ mod tests {
         assert!(build(parts()).unwrap().with_split(other).is_err());
         let other = Split::new(vec![3], vec![0], vec![1]).unwrap();
         assert_eq!(build(parts()).unwrap().with_split(other.clone()).unwrap().split(), &other);
+    }
+
+    #[test]
+    fn classes_and_nodes_have_names_or_numbers() {
+        let dataset = build(parts()).unwrap();
+        assert_eq!((dataset.class_name(1), dataset.node_name(4)), ("1".into(), "4".into()));
+        let names = |count: usize| (0..count).map(|number| format!("n{number}")).collect::<Vec<_>>();
+        let named = dataset.clone().with_names(names(2), names(5)).unwrap();
+        assert_eq!((named.class_name(1), named.node_name(4)), ("n1".into(), "n4".into()));
+        assert_eq!(named.fingerprint(), dataset.fingerprint());
+        let error = dataset.with_names(names(2), names(4)).unwrap_err();
+        assert_eq!(error.to_string(), "4 names for 5 nodes; give each a name, or none");
     }
 
     #[test]

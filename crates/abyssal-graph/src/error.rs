@@ -92,6 +92,16 @@ pub enum GraphError {
         /// Nodes of the graph.
         nodes: usize,
     },
+    /// A list of names with another length than there are things to name.
+    #[error("{names} names for {count} {what}; give each a name, or none")]
+    NameCount {
+        /// Length of the list.
+        names: usize,
+        /// How many things there are.
+        count: usize,
+        /// What they are: `classes` or `nodes`.
+        what: &'static str,
+    },
     /// Nothing to tell apart.
     #[error("{classes} classes leave nothing to learn; at least 2 are needed")]
     TooFewClasses {

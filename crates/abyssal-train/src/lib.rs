@@ -23,6 +23,7 @@ pub mod config;
 mod checkpoint;
 mod error;
 mod metrics;
+mod predictions;
 mod result;
 mod run;
 mod selection;

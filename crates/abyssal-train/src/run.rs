@@ -7,6 +7,7 @@
 //! | `checkpoint.safetensors` | the state of an unfinished run |
 //! | `result.json` | the outcome, once finished |
 //! | `model.safetensors` | the weights of the selected epoch, once finished |
+//! | `predictions.csv` | what the model says about every node, once finished |
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use abyssal_graph::{Dataset, write_atomically};
 
+use crate::predictions;
 use crate::result::peak_memory_bytes;
 use crate::{
     Config, DatasetRecord, EpochMetrics, RunResult, Selection, SplitRecord, TrainError, Trainer, checkpoint,
@@ -170,6 +172,8 @@ impl RunDirectory {
             peak_memory_bytes: peak_memory_bytes(),
         };
         checkpoint::save_model(&self.path.join("model.safetensors"), config, &state.best_parameters)?;
+        let predictions = predictions::to_csv(dataset, &trainer.predict()?);
+        write_atomically(&self.path.join("predictions.csv"), &predictions)?;
         let text = serde_json::to_string_pretty(&result).expect("a result is plain data");
         // Last: a run is finished exactly if it has a result.
         write_atomically(&self.path.join("result.json"), text.as_bytes())?;

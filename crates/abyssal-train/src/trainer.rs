@@ -153,6 +153,17 @@ impl Trainer {
         Ok(metrics)
     }
 
+    /// The class scores of the best weights, as a run's result has them: n×classes, the larger the likelier.
+    ///
+    /// # Errors
+    /// If numbers leave the finite range.
+    pub fn predict(&self) -> Result<Matrix<f32>, TrainError> {
+        let tape = Tape::inference(&self.pool);
+        let pass = Pass::new(&tape, &self.state.best_parameters, Mode::Evaluation);
+        let scores = self.model.forward(&pass, &self.input)?;
+        Ok(Matrix::clone(&scores))
+    }
+
     /// Evaluates the present weights, and computes the step of the next epoch if there is one.
     fn evaluate_and_prepare(&mut self, next_epoch: usize) -> Result<Evaluation, NnError> {
         if next_epoch >= self.config.train.epochs {

@@ -55,6 +55,11 @@ fn files_train_a_model() {
     let run = directory.path().join("runs/files-r-soft-graph-ain-0001");
     let result: Value = serde_json::from_str(&fs::read_to_string(run.join("result.json")).unwrap()).unwrap();
     assert_eq!(result["dataset"]["edges"], 181);
+    // Nodes without a label are predicted, by their names.
+    let predictions = fs::read_to_string(run.join("predictions.csv")).unwrap();
+    assert_eq!(predictions.lines().count(), 61);
+    let third = predictions.lines().find(|line| line.starts_with("person 3,")).unwrap();
+    assert!(third.starts_with("person 3,baker,") && third.ends_with(",,"), "{third}");
     // The configuration repeats the run from anywhere.
     let config = run.join("config.toml");
     let elsewhere = tempfile::tempdir().unwrap();

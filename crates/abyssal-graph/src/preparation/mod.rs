@@ -84,7 +84,9 @@ impl Preparation {
             (GraphRule::Given, true) => Graph::from_edges(raw.nodes, raw.edges)?,
             (GraphRule::Given, false) => Graph::from_directed_edges(raw.nodes, raw.edges)?,
         };
-        Dataset::new(name, graph.with_self_loops(self.self_loops), features, raw.labels, raw.classes, split)
+        let graph = graph.with_self_loops(self.self_loops);
+        Dataset::new(name, graph, features, raw.labels, raw.classes, split)?
+            .with_names(raw.class_names, raw.node_names)
     }
 
     fn transform_features(&self, features: Features) -> Result<Features, GraphError> {
