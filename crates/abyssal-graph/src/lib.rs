@@ -31,7 +31,7 @@ pub use fingerprint::Fingerprint;
 pub use graph::{Components, Graph};
 pub use library::{Library, check_contents};
 pub use neighbours::{Distance, Neighbours, nearest_neighbours, neighbour_graph, similarity_weights};
-pub use operators::normalized_adjacency;
+pub use operators::{Normalization, adjacency, normalized_adjacency, two_hop_graph};
 pub use preparation::{GraphRule, PaperSplit, Preparation};
 pub use registry::GeneratorConfig;
 pub use split::{Split, SplitRule, Subset};

@@ -2,7 +2,7 @@
 
 use abyssal_tensor::{Csr, Scalar};
 
-use crate::Graph;
+use crate::{Graph, GraphError};
 
 /// The symmetrically normalised adjacency matrix with self-loops, `Â = D̃^-½ (A + I) D̃^-½`, where
 /// `D̃ = diag(degree + 1)` (Kipf and Welling, 2017). Shape: n×n.
@@ -15,8 +15,26 @@ use crate::Graph;
 /// empty rows. In a directed graph row i holds the sources of edges to i and degrees count those, as in PyTorch
 /// Geometric; a source nobody leads to weighs nothing there if it does not hear itself.
 pub fn normalized_adjacency<T: Scalar>(graph: &Graph) -> Csr<T> {
+    adjacency(graph, Normalization::Symmetric, graph.has_self_loops())
+}
+
+/// How the neighbours of a node are weighed against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Normalization {
+    /// `1 / √(d_i · d_j)`: `D^-½ A D^-½`.
+    Symmetric,
+    /// `1 / d_i`: `D^-1 A`, the mean over the neighbours.
+    Mean,
+    /// 1: `A`, the sum over the neighbours.
+    Sum,
+}
+
+/// The adjacency matrix, normalised, with every node its own neighbour (and counted in its degree) or not. Shape: n×n.
+///
+/// Row i holds the nodes that node i hears. Nodes that hear nobody have empty rows.
+pub fn adjacency<T: Scalar>(graph: &Graph, normalization: Normalization, self_loops: bool) -> Csr<T> {
     let nodes = graph.nodes();
-    let own = usize::from(graph.has_self_loops());
+    let own = usize::from(self_loops);
     let mut offsets = Vec::with_capacity(nodes + 1);
     let mut indices = Vec::with_capacity(2 * graph.edges() + own * nodes);
     offsets.push(0);
@@ -25,19 +43,54 @@ pub fn normalized_adjacency<T: Scalar>(graph: &Graph) -> Csr<T> {
         let (smaller, larger) =
             neighbours.split_at(neighbours.partition_point(|&neighbour| (neighbour as usize) < node));
         indices.extend_from_slice(smaller);
-        indices.extend(graph.has_self_loops().then_some(node as u32));
+        indices.extend(self_loops.then_some(node as u32));
         indices.extend_from_slice(larger);
         offsets.push(indices.len());
     }
     let degree = |node: usize| (graph.degree(node) + own) as f64;
+    let weight = |row: usize, column: u32| match normalization {
+        Normalization::Symmetric => {
+            let product = degree(row) * degree(column as usize);
+            if product > 0.0 { 1.0 / product.sqrt() } else { 0.0 }
+        }
+        Normalization::Mean => 1.0 / degree(row),
+        Normalization::Sum => 1.0,
+    };
     let mut values = Vec::with_capacity(indices.len());
     for node in 0..nodes {
-        for &column in &indices[offsets[node]..offsets[node + 1]] {
-            let product = degree(node) * degree(column as usize);
-            values.push(if product > 0.0 { T::from_f64(1.0 / product.sqrt()) } else { T::ZERO });
-        }
+        let row = &indices[offsets[node]..offsets[node + 1]];
+        values.extend(row.iter().map(|&column| T::from_f64(weight(node, column))));
     }
     Csr::new(nodes, nodes, offsets, indices, values).expect("the rows of a graph ascend and stay inside it")
+}
+
+/// The graph of nodes exactly two steps apart: neighbours of neighbours that are neither neighbours nor the node itself.
+///
+/// # Errors
+/// If there are more than 2³² - 1 nodes; a valid graph has fewer.
+pub fn two_hop_graph(graph: &Graph) -> Result<Graph, GraphError> {
+    let nodes = graph.nodes();
+    let mut seen = vec![u32::MAX; nodes];
+    let mut edges = Vec::new();
+    for node in 0..nodes {
+        let mark = node as u32;
+        seen[node] = mark;
+        for &neighbour in graph.neighbours(node) {
+            seen[neighbour as usize] = mark;
+        }
+        for &neighbour in graph.neighbours(node) {
+            for &further in graph.neighbours(neighbour as usize) {
+                if seen[further as usize] != mark {
+                    seen[further as usize] = mark;
+                    edges.push((further, mark));
+                }
+            }
+        }
+    }
+    match graph.is_directed() {
+        true => Graph::from_directed_edges(nodes, edges),
+        false => Graph::from_edges(nodes, edges),
+    }
 }
 
 #[cfg(test)]
@@ -130,5 +183,24 @@ mod tests {
         assert_eq!(normalized_adjacency::<f64>(&graph).to_dense(), expected);
         let alone = normalized_adjacency::<f64>(&graph.with_self_loops(false)).to_dense();
         assert_eq!(alone.row(1), &[1.0 / 2f64.sqrt(), 0.0, 0.0]);
+    }
+
+    #[test]
+    fn sums_and_means_of_neighbours() {
+        let graph = Graph::from_edges(4, [(0, 1), (1, 2)]).unwrap();
+        let sum = adjacency::<f64>(&graph, Normalization::Sum, false).to_dense();
+        assert_eq!(sum.row(1), &[1.0, 0.0, 1.0, 0.0]);
+        let mean = adjacency::<f64>(&graph, Normalization::Mean, true).to_dense();
+        assert_eq!(mean.row(0), &[0.5, 0.5, 0.0, 0.0]);
+        assert_eq!(mean.row(3), &[0.0, 0.0, 0.0, 1.0]);
+        let alone = adjacency::<f64>(&graph, Normalization::Mean, false).to_dense();
+        assert_eq!(alone.row(3), &[0.0; 4]);
+    }
+
+    #[test]
+    fn two_steps_apart_and_no_nearer() {
+        let graph = Graph::from_edges(6, [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)]).unwrap();
+        let expected = Graph::from_edges(6, [(0, 3), (1, 3), (2, 4)]).unwrap();
+        assert_eq!(two_hop_graph(&graph).unwrap(), expected);
     }
 }

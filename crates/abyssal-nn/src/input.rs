@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use abyssal_graph::{Features, Graph, normalized_adjacency};
+use abyssal_graph::{Features, Graph, Normalization, adjacency, normalized_adjacency, two_hop_graph};
 use abyssal_tensor::ops::{Activation, Dropout};
 use abyssal_tensor::tape::{Tape, Variable};
 use abyssal_tensor::{Matrix, Scalar, SparseOperator};
@@ -16,11 +16,30 @@ pub enum InputFeatures<T> {
     Sparse(Arc<SparseOperator<T>>),
 }
 
+/// A way a graph acts on embeddings; [`GraphInput::operator`] has its matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// `Â = D̃^-½ (A+I) D̃^-½`.
+    Convolution,
+    /// `D^-½ A D^-½`: neighbours without the node itself.
+    Neighbours,
+    /// `D^-1 A`: the mean over the neighbours.
+    NeighbourMean,
+    /// `A`: the sum over the neighbours.
+    NeighbourSum,
+    /// `D₂^-½ A₂ D₂^-½`, where `A₂` joins nodes exactly two steps apart.
+    TwoHops,
+}
+
+const OPERATORS: usize = 5;
+
 /// A graph with its features and the operators models propagate with.
 #[derive(Debug)]
 pub struct GraphInput<T> {
+    graph: Graph,
     features: InputFeatures<T>,
-    adjacency: Arc<SparseOperator<T>>,
+    /// One place an [`Operator`], made when a model first wants it.
+    operators: [OnceLock<Arc<SparseOperator<T>>>; OPERATORS],
     /// `ÂX` for dense features, computed when a model first wants it.
     propagated: OnceLock<Arc<Matrix<T>>>,
 }
@@ -40,13 +59,23 @@ impl<T: Scalar> GraphInput<T> {
             Features::Dense(matrix) => InputFeatures::Dense(Arc::new(matrix.cast())),
             Features::Sparse(matrix) => InputFeatures::Sparse(Arc::new(SparseOperator::new(matrix.cast()))),
         };
-        let adjacency = Arc::new(SparseOperator::new(normalized_adjacency(graph)));
-        Self { features, adjacency, propagated: OnceLock::new() }
+        let operators = [const { OnceLock::new() }; OPERATORS];
+        Self { graph: graph.clone(), features, operators, propagated: OnceLock::new() }
     }
 
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
-        self.adjacency.matrix().rows()
+        self.graph.nodes()
+    }
+
+    /// The graph itself.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The features, ready for products.
+    pub fn features(&self) -> &InputFeatures<T> {
+        &self.features
     }
 
     /// Number of features of a node.
@@ -57,9 +86,26 @@ impl<T: Scalar> GraphInput<T> {
         }
     }
 
+    /// The matrix of an operator.
+    pub fn operator(&self, operator: Operator) -> &Arc<SparseOperator<T>> {
+        self.operators[operator as usize].get_or_init(|| {
+            let matrix = match operator {
+                Operator::Convolution => normalized_adjacency(&self.graph),
+                Operator::Neighbours => adjacency(&self.graph, Normalization::Symmetric, false),
+                Operator::NeighbourMean => adjacency(&self.graph, Normalization::Mean, false),
+                Operator::NeighbourSum => adjacency(&self.graph, Normalization::Sum, false),
+                Operator::TwoHops => {
+                    let graph = two_hop_graph(&self.graph).expect("as many nodes as the graph has");
+                    adjacency(&graph, Normalization::Symmetric, false)
+                }
+            };
+            Arc::new(SparseOperator::new(matrix))
+        })
+    }
+
     /// `Â = D̃^-½ (A+I) D̃^-½`.
     pub fn adjacency(&self) -> &Arc<SparseOperator<T>> {
-        &self.adjacency
+        self.operator(Operator::Convolution)
     }
 
     /// `E·W` for an embedding E.
@@ -90,19 +136,19 @@ impl<T: Scalar> GraphInput<T> {
         match (embedding, &self.features) {
             (Embedding::Features(dropout), InputFeatures::Dense(features)) if widens => {
                 let propagated = match dropout {
-                    Some(_) => tape.propagate(&self.adjacency, &dense(tape, features, *dropout)),
+                    Some(_) => tape.propagate(self.adjacency(), &dense(tape, features, *dropout)),
                     None => tape.constant(self.propagated.get_or_init(|| {
                         let mut output = Matrix::zeros(features.rows(), features.columns());
-                        self.adjacency.matrix().multiply_into(features, &mut output);
+                        self.adjacency().matrix().multiply_into(features, &mut output);
                         Arc::new(output)
                     })),
                 };
                 tape.linear(&propagated, weight)
             }
             (Embedding::Hidden(hidden), _) if widens => {
-                tape.linear(&tape.propagate(&self.adjacency, hidden), weight)
+                tape.linear(&tape.propagate(self.adjacency(), hidden), weight)
             }
-            _ => tape.propagate(&self.adjacency, &self.transform(tape, embedding, weight)),
+            _ => tape.propagate(self.adjacency(), &self.transform(tape, embedding, weight)),
         }
     }
 }

@@ -13,7 +13,7 @@ mod pass;
 mod soft_layer;
 
 pub use error::NnError;
-pub use input::{Embedding, GraphInput, InputFeatures};
-pub use parameters::{ParameterSpec, Parameters};
+pub use input::{Embedding, GraphInput, InputFeatures, Operator};
+pub use parameters::{ParameterGroup, ParameterSpec, Parameters};
 pub use pass::{Mode, Pass};
 pub use soft_layer::{Connections, Rank, RankRounding, SoftLayer};

@@ -14,18 +14,38 @@ pub struct ParameterSpec {
     pub shape: (usize, usize),
     /// How it starts.
     pub initialization: Initialization,
+    /// The part of the model it belongs to.
+    pub group: ParameterGroup,
+}
+
+/// Parts of a model that published recipes regularise differently.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ParameterGroup {
+    /// What reads the features.
+    #[default]
+    Input,
+    /// What is between: graph convolutions of deep models, coefficients of filters.
+    Hidden,
+    /// What gives the class scores, where it is not the input as well.
+    Output,
 }
 
 impl ParameterSpec {
     /// A weight matrix with Xavier's uniform initialisation.
     pub fn weight(name: impl Into<String>, inputs: usize, outputs: usize) -> Self {
         let initialization = Initialization::XavierUniform;
-        Self { name: name.into(), shape: (inputs, outputs), initialization }
+        Self { name: name.into(), shape: (inputs, outputs), initialization, group: ParameterGroup::Input }
     }
 
     /// A bias that starts at zero.
     pub fn bias(name: impl Into<String>, outputs: usize) -> Self {
-        Self { name: name.into(), shape: (1, outputs), initialization: Initialization::Zeros }
+        let initialization = Initialization::Zeros;
+        Self { name: name.into(), shape: (1, outputs), initialization, group: ParameterGroup::Input }
+    }
+
+    /// The same parameter in another part of the model.
+    pub fn in_group(self, group: ParameterGroup) -> Self {
+        Self { group, ..self }
     }
 }
 

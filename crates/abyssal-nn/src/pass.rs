@@ -1,5 +1,7 @@
 //! One pass through a model: the tape, the weights on it, and whether it is for training.
 
+use std::cell::RefCell;
+
 use abyssal_tensor::Scalar;
 use abyssal_tensor::ops::Dropout;
 use abyssal_tensor::random::{Purpose, Stream};
@@ -28,13 +30,32 @@ pub struct Pass<'a, T: Scalar> {
     /// The model's parameters, in its order.
     pub parameters: Vec<Variable<T>>,
     mode: Mode,
+    /// The embeddings of the layers, if somebody wants to look at them.
+    observed: Option<RefCell<Vec<Variable<T>>>>,
 }
 
 impl<'a, T: Scalar> Pass<'a, T> {
     /// Puts the weights on a tape.
     pub fn new(tape: &'a Tape<T>, parameters: &Parameters<T>, mode: Mode) -> Self {
         let parameters = parameters.iter().map(|(_, value)| tape.parameter(value)).collect();
-        Self { tape, parameters, mode }
+        Self { tape, parameters, mode, observed: None }
+    }
+
+    /// The same pass, keeping the embeddings that layers show with [`Pass::observe`].
+    pub fn observing(self) -> Self {
+        Self { observed: Some(RefCell::default()), ..self }
+    }
+
+    /// Shows the output of a layer. Models call it once a layer, in order; it costs nothing if nobody looks.
+    pub fn observe(&self, embedding: &Variable<T>) {
+        if let Some(observed) = &self.observed {
+            observed.borrow_mut().push(embedding.clone());
+        }
+    }
+
+    /// The embeddings that layers have shown, in order; nothing unless the pass is [observing](Pass::observing).
+    pub fn observed(&self) -> Vec<Variable<T>> {
+        self.observed.as_ref().map(|observed| observed.borrow().clone()).unwrap_or_default()
     }
 
     /// The dropout of one place in the model, numbered by the model; `None` when nothing is dropped.

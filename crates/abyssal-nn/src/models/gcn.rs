@@ -10,7 +10,7 @@ use abyssal_tensor::tape::Variable;
 use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, GcnAggregation};
 use crate::error::{require, require_rate};
-use crate::{Embedding, GraphInput, NnError, ParameterSpec, Pass};
+use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
 
 /// `H ← ReLU(Â·H·W_t + b_t)`, the last layer straight to the classes and without ReLU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,9 +60,14 @@ impl<T: Scalar> Model<T> for Gcn {
             .flat_map(|layer| {
                 let inputs = if layer == 0 { self.task.features } else { hidden };
                 let outputs = if layer + 1 == layers { self.task.classes } else { hidden };
+                let group = match layer {
+                    0 => ParameterGroup::Input,
+                    _ if layer + 1 == layers => ParameterGroup::Output,
+                    _ => ParameterGroup::Hidden,
+                };
                 let mut specs = GcnAggregation.specs(&format!("layers.{layer}"), inputs, outputs);
                 specs.push(ParameterSpec::bias(format!("layers.{layer}.bias"), outputs));
-                specs
+                specs.into_iter().map(move |spec| spec.in_group(group))
             })
             .collect()
     }
@@ -86,7 +91,9 @@ impl<T: Scalar> Model<T> for Gcn {
                 None => (Activation::Identity, 0.0),
             };
             let dropout = pass.dropout(rate, 1 + layer as u32);
-            hidden = Some(pass.tape.activate(&aggregated, bias.first(), activation, dropout));
+            let output = pass.tape.activate(&aggregated, bias.first(), activation, dropout);
+            pass.observe(&output);
+            hidden = Some(output);
         }
         Ok(hidden.expect("a validated model has at least one layer"))
     }

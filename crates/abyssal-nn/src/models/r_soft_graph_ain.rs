@@ -10,7 +10,9 @@ use abyssal_tensor::tape::Variable;
 use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, GcnAggregation};
 use crate::error::{require, require_rate, require_unit};
-use crate::{Embedding, GraphInput, NnError, ParameterSpec, Pass, Rank, RankRounding, SoftLayer};
+use crate::{
+    Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Rank, RankRounding, SoftLayer,
+};
 
 /// What turns the last embedding into class scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,12 +179,17 @@ impl<T: Scalar, A: Aggregation> Model<T> for RSoftGraphAin<A> {
         let mut width = self.task.features;
         let mut specs = Vec::new();
         for layer in 0..self.config.normalized_layers() {
+            let group = if layer == 0 { ParameterGroup::Input } else { ParameterGroup::Hidden };
             // No bias: centring would take it out again.
-            specs.extend(self.aggregation.specs(&format!("layers.{layer}"), width, self.config.hidden));
+            let of_layer = self.aggregation.specs(&format!("layers.{layer}"), width, self.config.hidden);
+            specs.extend(of_layer.into_iter().map(|spec| spec.in_group(group)));
             width = self.config.hidden;
         }
-        specs.push(ParameterSpec::weight("head.weight", width, self.task.classes));
-        specs.push(ParameterSpec::bias("head.bias", self.task.classes));
+        let head = [
+            ParameterSpec::weight("head.weight", width, self.task.classes),
+            ParameterSpec::bias("head.bias", self.task.classes),
+        ];
+        specs.extend(head.map(|spec| spec.in_group(ParameterGroup::Output)));
         specs
     }
 
@@ -203,7 +210,9 @@ impl<T: Scalar, A: Aggregation> Model<T> for RSoftGraphAin<A> {
             let aggregated = self.aggregation.aggregate(pass, graph, &embedding, weights);
             let dropout = pass.dropout(config.hidden_dropout, 1 + index as u32);
             let output = layer.apply(pass.tape, &aggregated, &mut connections, dropout);
-            hidden = Some(output.map_err(|source| NnError::Layer { layer: index + 1, source })?);
+            let output = output.map_err(|source| NnError::Layer { layer: index + 1, source })?;
+            pass.observe(&output);
+            hidden = Some(output);
         }
         let embedding = self.embedding(pass, &hidden);
         let scores = match config.head {
