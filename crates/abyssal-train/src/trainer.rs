@@ -33,6 +33,8 @@ pub struct TrainerState {
 pub struct Trainer {
     config: Config,
     schedule: StepSchedule,
+    /// One a parameter.
+    weight_decays: Vec<f64>,
     model: Box<dyn Model<f32>>,
     input: GraphInput<f32>,
     train: Arc<Targets>,
@@ -83,6 +85,7 @@ impl Trainer {
         Ok(Self {
             config: config.clone(),
             schedule: config.train.schedule(),
+            weight_decays: specs.iter().map(|spec| config.train.weight_decay_of(spec.group)).collect(),
             model,
             input: GraphInput::new(dataset.graph(), dataset.features()),
             train: targets(dataset, split.train()),
@@ -203,7 +206,8 @@ impl Trainer {
         for (index, gradient) in gradients.into_iter().enumerate() {
             if let Some(gradient) = gradient {
                 let weight = self.state.parameters.value_mut(index);
-                self.state.optimizer.update(index, learning_rate, weight, &gradient);
+                let decay = self.weight_decays[index];
+                self.state.optimizer.update(index, learning_rate, decay, weight, &gradient);
             }
         }
     }

@@ -75,6 +75,15 @@ fn the_kept_weights_are_those_of_the_selected_epoch() {
 }
 
 #[test]
+fn parts_of_a_model_decay_on_their_own() {
+    let train = |key: &str, value: f64| train(&config(&[(key, value.into())])).1;
+    let plain = train("train.weight_decay", 5e-4);
+    assert_eq!(plain, train("train.hidden_weight_decay", 5e-4), "the same number, said twice");
+    assert_ne!(plain, train("train.hidden_weight_decay", 0.1));
+    assert_ne!(plain, train("train.output_weight_decay", 0.1));
+}
+
+#[test]
 fn halving_and_decoupled_weight_decay_take_effect() {
     let (_, halved) = train(&config(&[("train.halve_at", Value::Array(vec![10.into(), 20.into()]))]));
     let rates: Vec<f64> = [0, 9, 10, 19, 20].iter().map(|&epoch| halved[epoch].learning_rate).collect();

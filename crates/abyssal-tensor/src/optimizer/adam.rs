@@ -20,8 +20,6 @@ pub enum WeightDecay {
 /// The constants of Adam.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamConfig {
-    /// `λ`, the strength of weight decay.
-    pub weight_decay: f64,
     /// Where weight decay enters.
     pub decay: WeightDecay,
     /// `β₁`, the memory of the mean of gradients.
@@ -34,13 +32,7 @@ pub struct AdamConfig {
 
 impl Default for AdamConfig {
     fn default() -> Self {
-        Self {
-            weight_decay: 0.0,
-            decay: WeightDecay::L2,
-            first_decay: 0.9,
-            second_decay: 0.999,
-            epsilon: 1e-8,
-        }
+        Self { decay: WeightDecay::L2, first_decay: 0.9, second_decay: 0.999, epsilon: 1e-8 }
     }
 }
 
@@ -90,11 +82,19 @@ impl<T: Scalar> Adam<T> {
         self.steps += 1;
     }
 
+    /// One parameter's part of a step with learning rate `η` and weight decay `λ`:
     /// `m ← β₁m + (1-β₁)g`, `v ← β₂v + (1-β₂)g²`, `w ← w - η · m̂ / (√v̂ + ε)`, with `m̂ = m/(1-β₁ᵗ)`, `v̂ = v/(1-β₂ᵗ)`.
     ///
     /// # Panics
     /// If shapes differ from those the optimiser was made for.
-    pub fn update(&mut self, index: usize, rate: f64, weight: &mut Matrix<T>, gradient: &Matrix<T>) {
+    pub fn update(
+        &mut self,
+        index: usize,
+        rate: f64,
+        weight_decay: f64,
+        weight: &mut Matrix<T>,
+        gradient: &Matrix<T>,
+    ) {
         let Moments { first, second } = &mut self.moments[index];
         assert_eq!(weight.shape(), gradient.shape());
         assert_eq!(weight.shape(), first.shape());
@@ -103,8 +103,8 @@ impl<T: Scalar> Adam<T> {
         let first_correction = 1.0 - config.first_decay.powi(steps);
         let second_correction = 1.0 - config.second_decay.powi(steps);
         let (l2, shrink) = match config.decay {
-            WeightDecay::L2 => (config.weight_decay, 1.0),
-            WeightDecay::Decoupled => (0.0, 1.0 - rate * config.weight_decay),
+            WeightDecay::L2 => (weight_decay, 1.0),
+            WeightDecay::Decoupled => (0.0, 1.0 - rate * weight_decay),
         };
         let constants = Constants {
             l2: T::from_f64(l2),
@@ -160,12 +160,12 @@ vectorized! {
 mod tests {
     use super::*;
 
-    fn run(config: AdamConfig, gradients: &[f64]) -> f64 {
+    fn run(config: AdamConfig, weight_decay: f64, gradients: &[f64]) -> f64 {
         let mut adam = Adam::new(config, [(1, 1)]);
         let mut weight = Matrix::from_rows(&[[1.0]]);
         for &gradient in gradients {
             adam.begin_step();
-            adam.update(0, 0.1, &mut weight, &Matrix::from_rows(&[[gradient]]));
+            adam.update(0, 0.1, weight_decay, &mut weight, &Matrix::from_rows(&[[gradient]]));
         }
         weight.get(0, 0)
     }
@@ -185,12 +185,13 @@ mod tests {
     fn equals_pytorch() {
         let gradients = [0.5, -2.0, 1.0];
         let plain = AdamConfig::default();
-        let l2 = AdamConfig { weight_decay: 0.5, ..plain };
-        let decoupled = AdamConfig { decay: WeightDecay::Decoupled, ..l2 };
-        for (config, expected) in
-            [(plain, 0.9669677173323049), (l2, 0.902390843016363), (decoupled, 0.831295199686302)]
-        {
-            let weight = run(config, &gradients);
+        let decoupled = AdamConfig { decay: WeightDecay::Decoupled, ..plain };
+        for (config, weight_decay, expected) in [
+            (plain, 0.0, 0.9669677173323049),
+            (plain, 0.5, 0.902390843016363),
+            (decoupled, 0.5, 0.831295199686302),
+        ] {
+            let weight = run(config, weight_decay, &gradients);
             assert!((weight - expected).abs() < 1e-12, "{config:?}: {weight}, not {expected}");
         }
     }
@@ -201,13 +202,13 @@ mod tests {
         let mut adam = Adam::new(AdamConfig::default(), [(1, 2)]);
         let mut weight = Matrix::from_rows(&[[1.0, 2.0]]);
         adam.begin_step();
-        adam.update(0, 0.1, &mut weight, &gradient);
+        adam.update(0, 0.1, 0.0, &mut weight, &gradient);
         let mut copy = Adam::restore(AdamConfig::default(), adam.steps(), adam.moments().to_vec());
         let mut other = weight.clone();
         adam.begin_step();
-        adam.update(0, 0.1, &mut weight, &gradient);
+        adam.update(0, 0.1, 0.0, &mut weight, &gradient);
         copy.begin_step();
-        copy.update(0, 0.1, &mut other, &gradient);
+        copy.update(0, 0.1, 0.0, &mut other, &gradient);
         assert_eq!(weight, other);
     }
 }

@@ -5,6 +5,7 @@ mod resolve;
 use serde::{Deserialize, Serialize};
 
 use abyssal_graph::{DatasetConfig, Fingerprint, GeneratorConfig};
+use abyssal_nn::ParameterGroup;
 use abyssal_nn::models::ModelConfig;
 use abyssal_tensor::optimizer::{AdamConfig, StepSchedule, WeightDecay};
 
@@ -37,6 +38,41 @@ pub struct Config {
     pub train: TrainConfig,
 }
 
+/// The weight decay of a part of a model: that of all others, or its own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PartDecay {
+    /// Its own.
+    Own(f64),
+    /// `same`: that of all others.
+    Same(Same),
+}
+
+/// The word `same`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Same {
+    /// `same`.
+    #[default]
+    Same,
+}
+
+impl Default for PartDecay {
+    fn default() -> Self {
+        Self::Same(Same::Same)
+    }
+}
+
+impl PartDecay {
+    /// Its own, or else the given one.
+    fn or(self, other: f64) -> f64 {
+        match self {
+            Self::Own(decay) => decay,
+            Self::Same(_) => other,
+        }
+    }
+}
+
 /// How a model is trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -49,6 +85,11 @@ pub struct TrainConfig {
     pub halve_at: Vec<usize>,
     /// Strength of weight decay, at least 0.
     pub weight_decay: f64,
+    /// Its strength for what is between input and output, such as the convolutions of a deep model: `same` or a
+    /// number.
+    pub hidden_weight_decay: PartDecay,
+    /// Its strength for what gives the class scores: `same` or a number.
+    pub output_weight_decay: PartDecay,
     /// Where weight decay enters: `l2` (into the gradient) or `decoupled` (AdamW).
     pub weight_decay_kind: WeightDecay,
     /// Stop after this many epochs without a better one; 0 trains all epochs.
@@ -66,6 +107,8 @@ impl Default for TrainConfig {
             learning_rate: 0.01,
             halve_at: vec![100],
             weight_decay: 5e-4,
+            hidden_weight_decay: PartDecay::default(),
+            output_weight_decay: PartDecay::default(),
             weight_decay_kind: WeightDecay::L2,
             patience: 0,
             selection: Selection::Strict,
@@ -89,13 +132,29 @@ impl TrainConfig {
         let positive = finite(self.learning_rate) && self.learning_rate > 0.0;
         require(positive, "train.learning_rate", self.learning_rate, "it must be above 0")?;
         require(finite(self.weight_decay), "train.weight_decay", self.weight_decay, "it must be at least 0")?;
+        for (key, decay) in [
+            ("train.hidden_weight_decay", self.hidden_weight_decay),
+            ("train.output_weight_decay", self.output_weight_decay),
+        ] {
+            let value = decay.or(0.0);
+            require(finite(value), key, value, "it must be `same`, or a number of at least 0")?;
+        }
         let seconds = self.checkpoint_seconds;
         require(finite(seconds), "train.checkpoint_seconds", seconds, "it must be at least 0")
     }
 
     /// The optimiser's constants.
     pub fn adam(&self) -> AdamConfig {
-        AdamConfig { weight_decay: self.weight_decay, decay: self.weight_decay_kind, ..AdamConfig::default() }
+        AdamConfig { decay: self.weight_decay_kind, ..AdamConfig::default() }
+    }
+
+    /// The weight decay of a part of the model.
+    pub fn weight_decay_of(&self, group: ParameterGroup) -> f64 {
+        match group {
+            ParameterGroup::Input => self.weight_decay,
+            ParameterGroup::Hidden => self.hidden_weight_decay.or(self.weight_decay),
+            ParameterGroup::Output => self.output_weight_decay.or(self.weight_decay),
+        }
     }
 
     /// The learning rate over the epochs.

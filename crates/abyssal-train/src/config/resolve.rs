@@ -204,6 +204,9 @@ fn convert_table(key: &str, value: &Value, table: &Table) -> Result<Config, Trai
 fn invalid(key: &str, value: &Value, error: &toml::de::Error) -> TrainError {
     let reason = match key {
         "model.rank" => "it must be a count, such as 48, or a ratio, such as 0.8".to_string(),
+        "train.hidden_weight_decay" | "train.output_weight_decay" => {
+            "it must be `same`, or a number of at least 0".to_string()
+        }
         _ => error.message().to_string(),
     };
     TrainError::InvalidValue { key: key.to_string(), value: value.to_string(), reason }
@@ -300,6 +303,8 @@ mod tests {
             ("model.layers", Value::from(0), "at least 1"),
             ("train.epochs", Value::from(0), "at least 1"),
             ("train.learning_rate", Value::from(f64::NAN), "above 0"),
+            ("train.hidden_weight_decay", Value::from("some"), "`same`, or a number"),
+            ("train.output_weight_decay", Value::from(-1), "`same`, or a number"),
             ("model.name", Value::from("gcm"), "did you mean \"gcn\""),
             ("data.name", Value::from("../cora"), "the name of a dataset"),
             ("data.name", Value::from(3), "the name of a dataset"),
@@ -318,6 +323,10 @@ mod tests {
         let path = directory.path().join("config.toml");
         for settings in [
             vec![("model.rank", Value::from(12)), ("train.halve_at", Value::Array(vec![]))],
+            vec![
+                ("train.hidden_weight_decay", Value::from(0)),
+                ("train.output_weight_decay", Value::from(0.5)),
+            ],
             vec![("model.rank", Value::from(1.0)), ("preset", Value::from("reference"))],
             vec![("model.name", Value::from("gcn")), ("data.name", Value::from("clusters"))],
             vec![("data.name", Value::from("cora")), ("data.split", Value::from("per-class:20,30"))],

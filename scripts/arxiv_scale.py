@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Measures loading a dataset of the size of ogbn-arxiv, from the archive and from the cache.
+
+The real archive is not at hand, so one in its layout is made up: as many nodes, edges, features and classes, with
+random numbers. Needs numpy and a built program:
+
+    cargo build --release
+    python3 scripts/arxiv_scale.py [--out scripts/results/arxiv_scale.json]
+"""
+
+import argparse
+import gzip
+import io
+import json
+import os
+import subprocess
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+NODES, EDGES, FEATURES, CLASSES = 169_343, 1_166_243, 128, 40
+SPLIT = {"train": (0, 90_941), "valid": (90_941, 120_740), "test": (120_740, NODES)}
+
+
+def table(rows, form):
+    text = io.BytesIO()
+    np.savetxt(text, rows, fmt=form, delimiter=",")
+    return gzip.compress(text.getvalue(), 1)
+
+
+def write_archive(path):
+    random = np.random.default_rng(1)
+    files = {
+        "raw/num-node-list.csv.gz": table([NODES], "%d"),
+        "raw/num-edge-list.csv.gz": table([EDGES], "%d"),
+        "raw/node-label.csv.gz": table(random.integers(0, CLASSES, NODES), "%d"),
+        "raw/edge.csv.gz": table(random.integers(0, NODES, (EDGES, 2)), "%d"),
+        "raw/node-feat.csv.gz": table(random.normal(0, 0.1, (NODES, FEATURES)), "%.6f"),
+    }
+    for name, (start, end) in SPLIT.items():
+        files[f"split/time/{name}.csv.gz"] = table(np.arange(start, end), "%d")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, contents in files.items():
+            archive.writestr(f"arxiv/{name}", contents)
+
+
+def run(command, environment):
+    """Seconds and largest memory in bytes."""
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{command} failed")
+    return time.monotonic() - start, usage.ru_maxrss * 1024, json.loads(output)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=Path, default=REPOSITORY / "target/release/abyssal")
+    parser.add_argument("--out", type=Path, help="where to write the record")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        data = Path(directory) / "data"
+        (data / "ogbn-arxiv").mkdir(parents=True)
+        write_archive(data / "ogbn-arxiv" / "arxiv.zip")
+        environment = {**os.environ, "ABYSSAL_CACHE": str(Path(directory) / "cache")}
+        command = [arguments.program, "datasets", "info", "ogbn-arxiv", "--json", "--data-dir", data]
+        record = {"nodes": NODES, "listed_edges": EDGES, "features": FEATURES}
+        for source in ("archive", "cache"):
+            seconds, memory, info = run(command, environment)
+            assert (info["nodes"], info["listed_edges"], info["classes"]) == (NODES, EDGES, CLASSES)
+            record[source] = {"seconds": round(seconds, 2), "megabytes": round(memory / 1e6)}
+            print(f"{source}: {seconds:.2f} s, {memory / 1e6:.0f} MB")
+    if arguments.out:
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        arguments.out.write_text(json.dumps(record, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
