@@ -57,11 +57,10 @@ fn start(arguments: &TrainArguments, library: &Library) -> Result<Session, Train
     datasets::provide(&config.data, library, arguments.data.place.offline, arguments.quiet)?;
     let mut configs = vec![config.clone()];
     for name in arguments.compared_models() {
-        let settings = [("model.name".to_string(), toml::Value::from(name.as_str()))];
-        let other = Config::resolve(None, &settings)?;
+        let other = compared(&config, &name, arguments)?;
         // A model that is named twice is trained once.
         if configs.iter().all(|planned| planned.model.name() != other.model.name()) {
-            configs.push(Config { model: other.model.sized_like(&config.model), ..config.clone() });
+            configs.push(other);
         }
     }
     let seeds: Vec<u64> = match arguments.seeds {
@@ -80,6 +79,19 @@ fn start(arguments: &TrainArguments, library: &Library) -> Result<Session, Train
         Session::free_directory(Path::new("runs"), &name)
     });
     Session::create(&path, runs)
+}
+
+/// The configuration of a model to compare with: as deep and as wide, on the same data, with its own published
+/// settings where there are some, and with what was said about training in the file or on the command line.
+fn compared(config: &Config, name: &str, arguments: &TrainArguments) -> Result<Config, TrainError> {
+    let mut settings = arguments.settings();
+    // A file is about the first model, and holds all of its settings.
+    settings.retain(|(key, _)| arguments.config.is_none() && !key.starts_with("model."));
+    settings.push(("model.name".to_string(), name.into()));
+    let other = Config::resolve(None, &settings)?;
+    let model = other.model.sized_like(&config.model);
+    let train = if arguments.config.is_some() { config.train.clone() } else { other.train };
+    Ok(Config { model, train, ..config.clone() })
 }
 
 /// The data with each of the splits to train on.

@@ -1,5 +1,6 @@
 //! The complete description of a run.
 
+mod presets;
 mod resolve;
 
 use serde::{Deserialize, Serialize};
@@ -15,10 +16,11 @@ use crate::{Selection, TrainError};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
-    /// The method as the paper describes it.
+    /// The method as the paper describes it, with published settings where there are some for model and dataset
+    /// (`presets/MODEL/DATASET.toml`).
     #[default]
     Paper,
-    /// The method as the released code computes it; `presets/reference.toml` lists the differences.
+    /// The method as the released code computes it; `presets/reference` lists the differences.
     Reference,
 }
 

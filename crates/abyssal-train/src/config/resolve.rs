@@ -6,13 +6,12 @@ use abyssal_graph::DatasetConfig;
 use abyssal_nn::models::ModelConfig;
 use toml::{Table, Value};
 
-use super::{Config, Preset, TrainConfig};
+use super::{Config, Preset, TrainConfig, presets};
 use crate::TrainError;
 
-const REFERENCE: &str = include_str!("../../presets/reference.toml");
-
 impl Config {
-    /// Builds a configuration: defaults, then the preset, then the file, then `settings` in their order.
+    /// Builds a configuration: defaults, then the preset, then what was published for the model on the dataset, then
+    /// the file, then `settings` in their order.
     ///
     /// Settings are `("model.strength", value)`; the paper's letters (`model.a`) work as well. Which model, dataset
     /// and preset it is about is decided first, since their defaults come first.
@@ -40,7 +39,7 @@ impl Config {
         };
         let mut config = Config { preset, data, model, ..base };
         let mut table = config.table();
-        let of_preset = preset_settings(preset);
+        let of_preset = preset_settings(preset, config.model.name(), config.data.name());
         let applicable =
             of_preset.into_iter().filter(|(key, _)| get(&table, key).is_some()).collect::<Vec<_>>();
         for (key, value) in applicable.into_iter().chain(given) {
@@ -80,11 +79,15 @@ fn read_table(path: &Path) -> Result<Table, TrainError> {
     })
 }
 
-fn preset_settings(preset: Preset) -> Vec<(String, Value)> {
-    match preset {
+fn preset_settings(preset: Preset, model: &str, dataset: &str) -> Vec<(String, Value)> {
+    let of_preset = match preset {
         Preset::Paper => Vec::new(),
-        Preset::Reference => flatten(&REFERENCE.parse().expect("presets are part of the program and tested")),
-    }
+        Preset::Reference => presets::reference(dataset).collect(),
+    };
+    // What was published for a dataset says more than what holds for all.
+    let files = of_preset.into_iter().chain(presets::published(model, dataset));
+    let table = |file: &str| file.parse::<Table>().expect("presets are part of the program and tested");
+    files.flat_map(|file| flatten(&table(file))).collect()
 }
 
 /// The key with an alias (the paper's letter) replaced by the name it stands for.
@@ -273,6 +276,32 @@ mod tests {
     fn the_reference_preset_fits_other_models() {
         let config = resolve(&[("preset", "reference".into()), ("model.name", "gcn".into())]).unwrap();
         assert_eq!(config.model.name(), "gcn");
+    }
+
+    #[test]
+    fn published_settings_are_the_defaults_of_a_benchmark() {
+        let config = resolve(&[("data.name", "cora".into()), ("train.epochs", 7.into())]).unwrap();
+        assert_eq!((ours(&config).strength, ours(&config).aggregated), (0.01, 0.9));
+        assert_eq!((config.train.weight_decay, config.train.epochs), (1e-4, 7));
+        let reference = resolve(&[("data.name", "cora".into()), ("preset", "reference".into())]).unwrap();
+        assert_eq!(ours(&reference).output_dropout, 0.7);
+        let other = resolve(&[("data.name", "cora".into()), ("model.name", "gcn".into())]).unwrap();
+        assert_eq!(other.train, TrainConfig::default());
+        for benchmark in abyssal_graph::catalogue::Benchmark::all() {
+            for preset in ["paper", "reference"] {
+                let settings = [("data.name", benchmark.name.into()), ("preset", preset.into())];
+                resolve(&settings).unwrap_or_else(|error| panic!("{}: {error}", benchmark.name));
+            }
+        }
+    }
+
+    #[test]
+    fn the_released_code_joins_heterophilous_graphs_by_features() {
+        let graph = |preset: &str| {
+            let config = resolve(&[("data.name", "texas".into()), ("preset", preset.into())]).unwrap();
+            config.data.preparation().unwrap().graph.to_string()
+        };
+        assert_eq!((graph("paper").as_str(), graph("reference").as_str()), ("given", "knn:2"));
     }
 
     #[test]
