@@ -11,6 +11,7 @@ macro_rules! files {
 
 files! {
     "reference": ["all", "texas", "wisconsin", "cornell", "cornell-2020", "actor"],
+    "gcn": ["cora", "citeseer", "pubmed"],
     "r-soft-graph-ain": [
         "cora", "citeseer", "pubmed", "coauthor-cs", "coauthor-physics", "amazon-computers", "amazon-photo", "texas",
         "wisconsin", "cornell", "cornell-2020", "actor", "ogbn-arxiv",

@@ -286,7 +286,9 @@ mod tests {
         let reference = resolve(&[("data.name", "cora".into()), ("preset", "reference".into())]).unwrap();
         assert_eq!(ours(&reference).output_dropout, 0.7);
         let other = resolve(&[("data.name", "cora".into()), ("model.name", "gcn".into())]).unwrap();
-        assert_eq!(other.train, TrainConfig::default());
+        assert_eq!((other.train.epochs, other.train.weight_decay), (200, 5e-4));
+        let unpublished = resolve(&[("data.name", "texas".into()), ("model.name", "gcn".into())]).unwrap();
+        assert_eq!(unpublished.train, TrainConfig::default());
         for benchmark in abyssal_graph::catalogue::Benchmark::all() {
             for preset in ["paper", "reference"] {
                 let settings = [("data.name", benchmark.name.into()), ("preset", preset.into())];
