@@ -3,6 +3,7 @@
 //! They are methods of [`crate::tape::Tape`]: `tape.linear(&x, &w)`.
 
 mod activate;
+mod attention;
 mod combine;
 mod cross_entropy;
 mod dropout;
