@@ -4,11 +4,14 @@
 
 mod activate;
 mod attention;
+mod average_heads;
 mod combine;
 mod cross_entropy;
 mod dropout;
 mod linear;
+mod neighbour_maximum;
 mod propagate;
+mod scaled_sum;
 mod soft_normalize;
 mod sparse_linear;
 
