@@ -66,6 +66,7 @@ fn settings_of_r_soft_graph_ain_out_of_range_are_refused() {
     let mut rows = vec![
         ("layers", "0", "0", AT_LEAST_ONE),
         ("hidden", "0", "0", AT_LEAST_ONE),
+        ("heads", "0", "0", AT_LEAST_ONE),
         ("rank", "0", "0", COUNT),
         ("rank", "65", "65", COUNT),
         ("rank", "0.0", "0", RATIO),
