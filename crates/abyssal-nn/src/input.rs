@@ -42,6 +42,8 @@ pub struct GraphInput<T> {
     operators: [OnceLock<Arc<SparseOperator<T>>>; OPERATORS],
     /// `ÂX` for dense features, computed when a model first wants it.
     propagated: OnceLock<Arc<Matrix<T>>>,
+    /// Sparse features with their zeros written out, for models that need all values.
+    dense: OnceLock<Arc<Matrix<T>>>,
 }
 
 /// What a layer reads: the features themselves, or the output of the layer before.
@@ -60,7 +62,13 @@ impl<T: Scalar> GraphInput<T> {
             Features::Sparse(matrix) => InputFeatures::Sparse(Arc::new(SparseOperator::new(matrix.cast()))),
         };
         let operators = [const { OnceLock::new() }; OPERATORS];
-        Self { graph: graph.clone(), features, operators, propagated: OnceLock::new() }
+        Self {
+            graph: graph.clone(),
+            features,
+            operators,
+            propagated: OnceLock::new(),
+            dense: OnceLock::new(),
+        }
     }
 
     /// Number of nodes.
@@ -106,6 +114,18 @@ impl<T: Scalar> GraphInput<T> {
     /// `Â = D̃^-½ (A+I) D̃^-½`.
     pub fn adjacency(&self) -> &Arc<SparseOperator<T>> {
         self.operator(Operator::Convolution)
+    }
+
+    /// An embedding with every value stored, for operations that are not linear.
+    pub fn dense(&self, tape: &Tape<T>, embedding: &Embedding<T>) -> Variable<T> {
+        match (embedding, &self.features) {
+            (Embedding::Hidden(hidden), _) => Variable::clone(hidden),
+            (Embedding::Features(dropout), InputFeatures::Dense(features)) => dense(tape, features, *dropout),
+            (Embedding::Features(dropout), InputFeatures::Sparse(features)) => {
+                let written = self.dense.get_or_init(|| Arc::new(features.matrix().to_dense()));
+                dense(tape, written, *dropout)
+            }
+        }
     }
 
     /// `E·W` for an embedding E.

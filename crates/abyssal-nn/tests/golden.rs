@@ -1,4 +1,4 @@
-//! Logits, loss and gradients as PyTorch computes them (`golden/make_golden.py` made the files).
+//! Logits, loss and gradients as PyTorch computes them (`golden/make_golden*.py` made the files).
 
 mod common;
 
@@ -104,4 +104,22 @@ fn r_soft_graph_ain_equals_pytorch() {
 #[test]
 fn gcn_equals_pytorch() {
     check("gcn", include_str!("golden/gcn.json"), 1);
+}
+
+/// PyTorch Geometric's `GATConv`: heads side by side, a single head and a mean over heads at the end.
+#[test]
+fn gat_equals_pytorch_geometric() {
+    check("gat", include_str!("golden/gat.json"), 2);
+}
+
+/// PyTorch Geometric's `GINConv`: sum, mean and maximum, with ε learnt and fixed.
+#[test]
+fn gin_equals_pytorch_geometric() {
+    check("gin", include_str!("golden/gin.json"), 4);
+}
+
+/// R-SoftGraphAIN on the aggregations of `GATConv` and `GINConv`.
+#[test]
+fn backbones_equal_pytorch_geometric() {
+    check("r-soft-graph-ain", include_str!("golden/backbones.json"), 2);
 }

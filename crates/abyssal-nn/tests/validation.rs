@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use abyssal_nn::models::{GcnConfig, ModelConfig, ModelSettings, RSoftGraphAinConfig};
+use abyssal_nn::models::{GatConfig, GcnConfig, GinConfig, ModelConfig, ModelSettings, RSoftGraphAinConfig};
 use abyssal_nn::{NnError, Rank, RankRounding};
 use abyssal_tensor::ops::Gradient;
 use serde::Serialize;
@@ -66,6 +66,7 @@ fn settings_of_r_soft_graph_ain_out_of_range_are_refused() {
     let mut rows = vec![
         ("layers", "0", "0", AT_LEAST_ONE),
         ("hidden", "0", "0", AT_LEAST_ONE),
+        ("heads", "0", "0", AT_LEAST_ONE),
         ("rank", "0", "0", COUNT),
         ("rank", "65", "65", COUNT),
         ("rank", "0.0", "0", RATIO),
@@ -91,6 +92,24 @@ fn settings_of_gcn_out_of_range_are_refused() {
     let mut rows = vec![("layers", "0", "0", AT_LEAST_ONE), ("hidden", "0", "0", AT_LEAST_ONE)];
     rows.extend(each(&["input_dropout", "hidden_dropout"], RATE_REFUSED, RATE));
     assert_refused::<GcnConfig>("gcn", &rows);
+}
+
+/// `L, d, K ≥ 1`, K divides d, the slope in [0, 1], dropout in [0, 1).
+#[test]
+fn settings_of_gat_out_of_range_are_refused() {
+    let mut rows = vec![("hidden", "63", "63", "a multiple of model.heads")];
+    rows.extend(each(&["layers", "hidden", "heads", "output_heads"], &[("0", "0")], AT_LEAST_ONE));
+    rows.extend(each(&["slope"], UNIT_REFUSED, UNIT));
+    rows.extend(each(&["input_dropout", "hidden_dropout", "attention_dropout"], RATE_REFUSED, RATE));
+    assert_refused::<GatConfig>("gat", &rows);
+}
+
+/// `L, d ≥ 1`, dropout in [0, 1).
+#[test]
+fn settings_of_gin_out_of_range_are_refused() {
+    let mut rows = each(&["layers", "hidden"], &[("0", "0")], AT_LEAST_ONE);
+    rows.extend(each(&["input_dropout", "hidden_dropout"], RATE_REFUSED, RATE));
+    assert_refused::<GinConfig>("gin", &rows);
 }
 
 /// The ends of ranges belong to them where the documentation says so, and defaults are valid.

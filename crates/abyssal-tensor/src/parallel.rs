@@ -88,6 +88,33 @@ pub fn for_each_block_of<T: Send, const N: usize>(
     }
 }
 
+/// As [`for_each_block`], where row i of `data` has the values `offsets[i]·width..offsets[i + 1]·width`.
+pub fn for_each_ragged_block<T: Send>(
+    data: &mut [T],
+    offsets: &[usize],
+    width: usize,
+    work_per_row: usize,
+    operation: impl Fn(usize, &mut [T]) + Sync + Send,
+) {
+    let total = offsets.len().saturating_sub(1);
+    let rows = block_rows(work_per_row);
+    let mut rest = data;
+    let blocks: Vec<(usize, &mut [T])> = (0..total)
+        .step_by(rows)
+        .map(|first| {
+            let values = (offsets[(first + rows).min(total)] - offsets[first]) * width;
+            let (block, later) = std::mem::take(&mut rest).split_at_mut(values);
+            rest = later;
+            (first, block)
+        })
+        .collect();
+    if is_small(total, work_per_row) {
+        blocks.into_iter().for_each(|(first, block)| operation(first, block));
+    } else {
+        blocks.into_par_iter().for_each(|(first, block)| operation(first, block));
+    }
+}
+
 /// How many partial sums a reduction over `rows` rows needs.
 pub fn partial_count(rows: usize) -> usize {
     rows.div_ceil(partial_rows(rows)).max(1)
@@ -198,6 +225,15 @@ mod tests {
                 }
             });
             assert!(data.iter().enumerate().all(|(index, &value)| value == index + 1), "{rows} rows");
+            // Rows of 0, 1, 2, 0, 1, 2, … entries, two values each.
+            let offsets: Vec<usize> = (0..=rows).map(|row| row / 3 * 3 + [0, 0, 1][row % 3]).collect();
+            let mut ragged = vec![0usize; offsets[rows] * 2];
+            for_each_ragged_block(&mut ragged, &offsets, 2, 1 << 20, |first, block| {
+                for (index, value) in block.iter_mut().enumerate() {
+                    *value += offsets[first] * 2 + index + 1;
+                }
+            });
+            assert!(ragged.iter().enumerate().all(|(index, &value)| value == index + 1), "{rows} rows");
         }
     }
 }

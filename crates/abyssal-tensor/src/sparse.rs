@@ -303,6 +303,11 @@ impl<T: Scalar> SparseOperator<T> {
         self.transpose.as_ref().unwrap_or(&self.matrix)
     }
 
+    /// For each entry of the transpose the position of the entry it came from.
+    pub fn sources(&self) -> &[u32] {
+        &self.sources
+    }
+
     /// Rearranges values given in the order of the matrix into the order of its transpose.
     pub fn transpose_values(&self, values: &[T], transposed: &mut [T]) {
         for (target, &source) in transposed.iter_mut().zip(&self.sources) {

@@ -19,6 +19,7 @@ impl Aggregation for GcnAggregation {
         &self,
         pass: &Pass<T>,
         graph: &GraphInput<T>,
+        _layer: usize,
         embedding: &Embedding<T>,
         parameters: &[Variable<T>],
     ) -> Variable<T> {

@@ -2,9 +2,13 @@
 //!
 //! The normalisation of [`crate::SoftLayer`] works on whatever an aggregation gives.
 
+mod gat;
 mod gcn;
+mod gin;
 
+pub use gat::GatAggregation;
 pub use gcn::GcnAggregation;
+pub use gin::{GinAggregation, Neighbourhood};
 
 use abyssal_tensor::Scalar;
 use abyssal_tensor::tape::Variable;
@@ -16,11 +20,13 @@ pub trait Aggregation: Send + Sync {
     /// The parameters of one layer, all named `prefix.…`.
     fn specs(&self, prefix: &str, inputs: usize, outputs: usize) -> Vec<ParameterSpec>;
 
-    /// `Agg(E; W)`. Shapes: E is n×inputs, the result n×outputs; `parameters` are those of [`Aggregation::specs`].
+    /// `Agg(E; W)`. Shapes: E is n×inputs, the result n×outputs; `parameters` are those of [`Aggregation::specs`]. The
+    /// layer, counted from 0, tells the dropout of one layer from that of another.
     fn aggregate<T: Scalar>(
         &self,
         pass: &Pass<T>,
         graph: &GraphInput<T>,
+        layer: usize,
         embedding: &Embedding<T>,
         parameters: &[Variable<T>],
     ) -> Variable<T>;

@@ -85,7 +85,7 @@ impl<T: Scalar> Model<T> for Gcn {
                 None => Embedding::Features(pass.dropout(self.config.input_dropout, 0)),
                 Some(hidden) => Embedding::Hidden(hidden),
             };
-            let aggregated = GcnAggregation.aggregate(pass, graph, &embedding, weight);
+            let aggregated = GcnAggregation.aggregate(pass, graph, layer, &embedding, weight);
             let (activation, rate) = match parameters.peek() {
                 Some(_) => (Activation::Relu, self.config.hidden_dropout),
                 None => (Activation::Identity, 0.0),

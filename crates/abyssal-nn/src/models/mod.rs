@@ -1,10 +1,14 @@
 //! The models: one file each, and one line in the registry below.
 
+mod gat;
 mod gcn;
+mod gin;
 mod r_soft_graph_ain;
 
+pub use gat::GatConfig;
 pub use gcn::GcnConfig;
-pub use r_soft_graph_ain::{Head, RSoftGraphAinConfig};
+pub use gin::GinConfig;
+pub use r_soft_graph_ain::{Backbone, Head, RSoftGraphAinConfig};
 
 use serde::{Deserialize, Serialize};
 
@@ -145,4 +149,6 @@ macro_rules! registry {
 registry! {
     "r-soft-graph-ain" => RSoftGraphAin(RSoftGraphAinConfig),
     "gcn" => Gcn(GcnConfig),
+    "gat" => Gat(GatConfig),
+    "gin" => Gin(GinConfig),
 }

@@ -8,7 +8,7 @@ use abyssal_tensor::ops::{Activation, Centering, Gradient, Mixture};
 use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
-use crate::aggregation::{Aggregation, GcnAggregation};
+use crate::aggregation::{Aggregation, GatAggregation, GcnAggregation, GinAggregation, Neighbourhood};
 use crate::error::{require, require_rate, require_unit};
 use crate::{
     Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Rank, RankRounding, SoftLayer,
@@ -25,6 +25,20 @@ pub enum Head {
     Convolution,
 }
 
+/// How neighbours are aggregated before a layer normalises: `Agg(H; W_t)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backbone {
+    /// `Â·H·W`.
+    #[default]
+    Gcn,
+    /// The attention of [`GatAggregation`], heads side by side, nothing dropped; the layer's `σ` follows the normalisation.
+    Gat,
+    /// `(H + D^-1 A·H)·W`: [`GinAggregation`] with means and `ε = 0`. The paper's formula has a sum and a perceptron;
+    /// this is the released code's, with one linear map. Sums would grow with the degrees from layer to layer.
+    Gin,
+}
+
 /// The configuration; [`SoftLayer`] has the formula of a layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -33,6 +47,10 @@ pub struct RSoftGraphAinConfig {
     pub layers: usize,
     /// `d`, the width of embeddings, at least 1.
     pub hidden: usize,
+    /// The aggregation: `gcn`, `gat` or `gin`.
+    pub backbone: Backbone,
+    /// Attention heads of the backbone `gat`, which divide `hidden`, at least 1.
+    pub heads: usize,
     /// `a`, how far towards whitened embeddings to go, in [0, 1].
     pub strength: f64,
     /// `b`, the exponent of the whitening, in [0, 1].
@@ -55,7 +73,7 @@ pub struct RSoftGraphAinConfig {
     pub initial_decay: f64,
     /// What is centred: the `aggregated` term, or the `combined` sum.
     pub centering: Centering,
-    /// `σ`: `relu` or `identity`.
+    /// `σ`: `relu`, `identity`, `elu` or `leakyrelu`.
     pub activation: Activation,
     /// The classifier: `linear` or `convolution`.
     pub head: Head,
@@ -72,6 +90,8 @@ impl Default for RSoftGraphAinConfig {
         Self {
             layers: 32,
             hidden: 64,
+            backbone: Backbone::Gcn,
+            heads: 8,
             strength: 0.3,
             exponent: 1.0,
             rank: Rank::Ratio(0.9),
@@ -110,6 +130,9 @@ impl ModelSettings for RSoftGraphAinConfig {
     fn validate(&self) -> Result<(), NnError> {
         require(self.layers >= 1, "layers", self.layers, "at least 1")?;
         require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require(self.heads >= 1, "heads", self.heads, "at least 1")?;
+        let divides = self.backbone != Backbone::Gat || self.hidden.is_multiple_of(self.heads);
+        require(divides, "hidden", self.hidden, "a multiple of model.heads")?;
         require_unit("strength", self.strength)?;
         require_unit("exponent", self.exponent)?;
         match self.rank {
@@ -134,7 +157,24 @@ impl ModelSettings for RSoftGraphAinConfig {
     }
 
     fn build<T: Scalar>(&self, task: TaskShape) -> Box<dyn Model<T>> {
-        Box::new(RSoftGraphAin { config: self.clone(), task, aggregation: GcnAggregation })
+        fn on<T: Scalar>(
+            aggregation: impl Aggregation + 'static,
+            config: &RSoftGraphAinConfig,
+            task: TaskShape,
+        ) -> Box<dyn Model<T>> {
+            Box::new(RSoftGraphAin { config: config.clone(), task, aggregation })
+        }
+        match self.backbone {
+            Backbone::Gcn => on(GcnAggregation, self, task),
+            Backbone::Gat => {
+                let attention = GatAggregation { heads: self.heads, slope: 0.2, attention_dropout: 0.0 };
+                on(attention, self, task)
+            }
+            Backbone::Gin => {
+                let neighbourhood = Neighbourhood::Mean;
+                on(GinAggregation { neighbourhood, learn_epsilon: false }, self, task)
+            }
+        }
     }
 }
 
@@ -207,7 +247,7 @@ impl<T: Scalar, A: Aggregation> Model<T> for RSoftGraphAin<A> {
         let mut hidden = None;
         for (index, weights) in of_layers.chunks_exact(per_layer).enumerate() {
             let embedding = self.embedding(pass, &hidden);
-            let aggregated = self.aggregation.aggregate(pass, graph, &embedding, weights);
+            let aggregated = self.aggregation.aggregate(pass, graph, index, &embedding, weights);
             let dropout = pass.dropout(config.hidden_dropout, 1 + index as u32);
             let output = layer.apply(pass.tape, &aggregated, &mut connections, dropout);
             let output = output.map_err(|source| NnError::Layer { layer: index + 1, source })?;

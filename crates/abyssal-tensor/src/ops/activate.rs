@@ -20,7 +20,14 @@ pub enum Activation {
     Relu,
     /// `x`.
     Identity,
+    /// `x` where positive, `eˣ - 1` elsewhere (Clevert et al., 2016).
+    Elu,
+    /// `x` where positive, `x/100` elsewhere (Maas et al., 2013).
+    LeakyRelu,
 }
+
+/// The slope of [`Activation::LeakyRelu`] below zero.
+const LEAK: f64 = 0.01;
 
 impl<T: Scalar> Tape<T> {
     /// `Y = dropout(σ(X + 1·b))`. Shapes: X and Y are n×d, b is 1×d.
@@ -75,6 +82,17 @@ vectorized! {
                 *value = if *value < T::ZERO { T::ZERO } else { *value };
             }
         }
+        if activation == Activation::Elu {
+            for value in &mut *values {
+                *value = if *value > T::ZERO { *value } else { Scalar::exp(*value) - T::ONE };
+            }
+        }
+        if activation == Activation::LeakyRelu {
+            let leak = T::from_f64(LEAK);
+            for value in &mut *values {
+                *value = if *value > T::ZERO { *value } else { leak * *value };
+            }
+        }
         if let Some(dropout) = dropout {
             dropout.apply(start, values);
         }
@@ -89,6 +107,11 @@ pub(super) enum Mask<T: Scalar> {
     Positive(Arc<Buffer<T>>, T),
     /// What this dropout lets through.
     Dropout(Dropout),
+    /// What this dropout lets through, times the slope of ELU, which the output tells: 1 where it is positive, and
+    /// `eˣ = output + 1` elsewhere.
+    Elu(Arc<Buffer<T>>, Option<Dropout>),
+    /// The same for the leaky ReLU, whose slope the sign of the output tells.
+    Leaky(Arc<Buffer<T>>, Option<Dropout>),
 }
 
 impl<T: Scalar> Mask<T> {
@@ -99,6 +122,8 @@ impl<T: Scalar> Mask<T> {
             }
             (Activation::Identity, Some(dropout)) => Mask::Dropout(dropout),
             (Activation::Identity, None) => Mask::Open,
+            (Activation::Elu, dropout) => Mask::Elu(Arc::clone(output), dropout),
+            (Activation::LeakyRelu, dropout) => Mask::Leaky(Arc::clone(output), dropout),
         }
     }
 
@@ -121,6 +146,16 @@ impl<T: Scalar> Mask<T> {
                 keep_positive(gradient, &output.as_slice()[start..start + gradient.len()], *scale);
             }
             Mask::Dropout(dropout) => finish(Activation::Identity, Some(*dropout), start, gradient),
+            Mask::Elu(output, dropout) => {
+                finish(Activation::Identity, *dropout, start, gradient);
+                // Before dropout scaled it, the output was smaller by this.
+                let unscale = T::ONE / dropout.map_or(T::ONE, |dropout| dropout.scale());
+                slope_of_elu(gradient, &output.as_slice()[start..start + gradient.len()], unscale);
+            }
+            Mask::Leaky(output, dropout) => {
+                finish(Activation::Identity, *dropout, start, gradient);
+                slope_of_leaky_relu(gradient, &output.as_slice()[start..start + gradient.len()]);
+            }
         }
     }
 }
@@ -131,6 +166,23 @@ vectorized! {
         for (gradient, &output) in gradient.iter_mut().zip(output) {
             let scaled = scale * *gradient;
             *gradient = if output > T::ZERO { scaled } else { T::ZERO };
+        }
+    }
+}
+
+vectorized! {
+    fn slope_of_elu<'a, T>(gradient: &'a mut [T], output: &'a [T], unscale: T) {
+        for (gradient, &output) in gradient.iter_mut().zip(output) {
+            *gradient *= if output > T::ZERO { T::ONE } else { unscale * output + T::ONE };
+        }
+    }
+}
+
+vectorized! {
+    fn slope_of_leaky_relu<'a, T>(gradient: &'a mut [T], output: &'a [T]) {
+        let leak = T::from_f64(LEAK);
+        for (gradient, &output) in gradient.iter_mut().zip(output) {
+            *gradient *= if output > T::ZERO { T::ONE } else { leak };
         }
     }
 }
@@ -164,7 +216,7 @@ mod tests {
     #[test]
     fn gradients() {
         let dropout = Dropout::new(0.4, Stream::new(5, Purpose::Dropout, 0, 0));
-        for activation in [Activation::Relu, Activation::Identity] {
+        for activation in [Activation::Relu, Activation::Identity, Activation::Elu, Activation::LeakyRelu] {
             for dropout in [None, dropout] {
                 let inputs = [random_matrix(6, 5, 1), random_matrix(1, 5, 2)];
                 check("activate with bias", &inputs, |tape, inputs| {

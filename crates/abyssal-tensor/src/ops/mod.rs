@@ -3,11 +3,15 @@
 //! They are methods of [`crate::tape::Tape`]: `tape.linear(&x, &w)`.
 
 mod activate;
+mod attention;
+mod average_heads;
 mod combine;
 mod cross_entropy;
 mod dropout;
 mod linear;
+mod neighbour_maximum;
 mod propagate;
+mod scaled_sum;
 mod soft_normalize;
 mod sparse_linear;
 
