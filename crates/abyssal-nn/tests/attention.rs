@@ -88,8 +88,7 @@ fn relabelled_nodes_get_the_same_scores() {
     }
 }
 
-/// `∂L/∂θ` of all parameters against differences, with and without dropout, on dense and on sparse features. Of a few
-/// draws of the weights one must be away from all kinks.
+/// `∂L/∂θ` of all parameters against differences, with and without dropout, on dense and on sparse features.
 #[test]
 fn gradients_are_exact() {
     let problem = |features| Problem::new(connected_graph(10, 6, 1), features, 3);
@@ -97,25 +96,20 @@ fn gradients_are_exact() {
     for (name, problem) in [("dense", dense), ("sparse", sparse)] {
         for (dropout, mode) in [(0.0, Mode::Evaluation), (0.2, TRAINING)] {
             for (model, config) in models(2, dropout) {
-                let exact = |seed| {
-                    let mut setup = problem.setup::<f64>(&config, seed);
-                    setup.mode = mode;
-                    shake(&mut setup, seed);
-                    let outcome = setup.train();
-                    let check = || {
-                        for (index, (parameter, gradient)) in outcome.gradients.iter().enumerate() {
-                            let what = format!("{model}, {name} features, dropout {dropout}, {parameter}");
-                            let point = Matrix::clone(setup.parameters.iter().nth(index).unwrap().1);
-                            assert_gradient(&what, &point, gradient, |probe| {
-                                let mut moved = setup.parameters.clone();
-                                *moved.value_mut(index) = probe.clone();
-                                setup.evaluate(&moved).1
-                            });
-                        }
-                    };
-                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(check)).is_ok()
-                };
-                assert!((0..4).any(exact), "{model}, {name} features, dropout {dropout}");
+                let mut setup = problem.setup::<f64>(&config, 0);
+                setup.mode = mode;
+                shake(&mut setup, 0);
+                let outcome = setup.train();
+                assert_eq!(outcome.gradients.len(), setup.parameters.len(), "{model}");
+                for (index, (parameter, gradient)) in outcome.gradients.iter().enumerate() {
+                    let what = format!("{model}, {name} features, dropout {dropout}, {parameter}");
+                    let point = Matrix::clone(setup.parameters.iter().nth(index).unwrap().1);
+                    assert_gradient(&what, &point, gradient, |probe| {
+                        let mut moved = setup.parameters.clone();
+                        *moved.value_mut(index) = probe.clone();
+                        setup.evaluate(&moved).1
+                    });
+                }
             }
         }
     }
