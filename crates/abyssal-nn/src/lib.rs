@@ -4,6 +4,7 @@
 //! the weights themselves live in [`Parameters`], so that training, saving and loading are the same for all.
 
 pub mod aggregation;
+pub mod diagnostics;
 pub mod models;
 
 mod error;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
@@ -117,6 +118,17 @@ pub(crate) fn save_model(
     let tensors = parameters.iter().map(|(name, value)| (name.to_string(), &**value)).collect();
     // One entry only: the order of several would change from run to run, and the file with it.
     write_tensors(path, tensors, HashMap::from([("config".to_string(), config.to_toml())]))
+}
+
+/// Reads the weights of a model by themselves, into the shapes of fresh ones.
+pub(crate) fn load_model(path: &Path, fresh: &Parameters<f32>) -> Result<Parameters<f32>, TrainError> {
+    let bytes = std::fs::read(path).map_err(TrainError::io("read", path))?;
+    let damaged = |reason: String| TrainError::DamagedModel { path: path.to_path_buf(), reason };
+    let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(error.to_string()))?;
+    let read = |(name, value): (&str, &Arc<Matrix<f32>>)| {
+        Ok((name.to_string(), read_tensor(&tensors, name, value.shape()).map_err(damaged)?))
+    };
+    Ok(Parameters::from_named(fresh.iter().map(read).collect::<Result<Vec<_>, TrainError>>()?))
 }
 
 fn write_tensors(

@@ -83,6 +83,20 @@ pub enum TrainError {
         /// The directory.
         path: PathBuf,
     },
+    /// A run that has kept no weights so far.
+    #[error("{path} holds no weights yet; train it with: abyssal train --resume {path}")]
+    NotTrained {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A file of weights that cannot be read.
+    #[error("the weights {path} cannot be used: {reason}")]
+    DamagedModel {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// A directory without a run.
     #[error("{path} holds no run to resume; give the directory a run was started in")]
     NoRun {

@@ -21,6 +21,7 @@
 pub mod config;
 
 mod checkpoint;
+mod divergence;
 mod error;
 mod metrics;
 mod predictions;

@@ -8,6 +8,7 @@
 //! | `result.json` | the outcome, once finished |
 //! | `model.safetensors` | the weights of the selected epoch, once finished |
 //! | `predictions.csv` | what the model says about every node, once finished |
+//! | `diagnosis.json` | how far the embeddings of each layer have collapsed, once finished; at most 256 layers, evenly spaced |
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -20,8 +21,12 @@ use abyssal_graph::{Dataset, write_atomically};
 use crate::predictions;
 use crate::result::peak_memory_bytes;
 use crate::{
-    Config, DatasetRecord, EpochMetrics, RunResult, Selection, SplitRecord, TrainError, Trainer, checkpoint,
+    Config, DatasetRecord, EpochMetrics, RunResult, Selection, SplitRecord, TrainError, Trainer,
+    TrainerState, checkpoint,
 };
+
+/// Layers in `diagnosis.json`: enough for any plot, and few enough to cost less than training does.
+const DIAGNOSED_LAYERS: usize = 256;
 
 /// Watches a run.
 pub trait Observer {
@@ -93,6 +98,28 @@ impl RunDirectory {
         serde_json::from_str(&text)
             .map(Some)
             .map_err(|error| TrainError::io("read", &path)(std::io::Error::other(error)))
+    }
+
+    /// A trainer with the weights the run has kept: those of the selected epoch, or the best of an unfinished run so far.
+    ///
+    /// # Errors
+    /// If there are none, or they do not fit the configuration.
+    pub fn load_model(&self, config: &Config, dataset: &Dataset) -> Result<Trainer, TrainError> {
+        let mut trainer = Trainer::new(config, dataset)?;
+        let state = if self.model_path().exists() {
+            let weights = checkpoint::load_model(&self.model_path(), &trainer.state().parameters)?;
+            TrainerState {
+                best_parameters: weights.deep_clone(),
+                parameters: weights,
+                ..trainer.state().clone()
+            }
+        } else if self.checkpoint_path().exists() {
+            checkpoint::load(&self.checkpoint_path(), config, trainer.state())?.0
+        } else {
+            return Err(TrainError::NotTrained { path: self.path.clone() });
+        };
+        trainer.restore(state);
+        Ok(trainer)
     }
 
     /// Starts the run, or goes on where its last checkpoint left it.
@@ -171,9 +198,12 @@ impl RunDirectory {
             seconds,
             peak_memory_bytes: peak_memory_bytes(),
         };
-        checkpoint::save_model(&self.path.join("model.safetensors"), config, &state.best_parameters)?;
+        checkpoint::save_model(&self.model_path(), config, &state.best_parameters)?;
         let predictions = predictions::to_csv(dataset, &trainer.predict()?);
         write_atomically(&self.path.join("predictions.csv"), &predictions)?;
+        let diagnosis = serde_json::to_string_pretty(&trainer.diagnose(DIAGNOSED_LAYERS)?);
+        let diagnosis = diagnosis.expect("a diagnosis is plain data");
+        write_atomically(&self.path.join("diagnosis.json"), diagnosis.as_bytes())?;
         let text = serde_json::to_string_pretty(&result).expect("a result is plain data");
         // Last: a run is finished exactly if it has a result.
         write_atomically(&self.path.join("result.json"), text.as_bytes())?;
@@ -212,6 +242,10 @@ impl RunDirectory {
 
     fn metrics_path(&self) -> PathBuf {
         self.path.join("metrics.jsonl")
+    }
+
+    fn model_path(&self) -> PathBuf {
+        self.path.join("model.safetensors")
     }
 
     fn checkpoint_path(&self) -> PathBuf {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use abyssal_graph::Dataset;
+use abyssal_nn::diagnostics::{LayerDiagnosis, diagnose};
 use abyssal_nn::models::{Model, TaskShape};
 use abyssal_nn::{GraphInput, Mode, NnError, Parameters, Pass};
 use abyssal_tensor::Matrix;
@@ -12,7 +13,7 @@ use abyssal_tensor::parallel::join;
 use abyssal_tensor::tape::{Buffer, Pool, Tape};
 
 use crate::metrics::accuracy;
-use crate::{Best, Config, EpochMetrics, TrainError};
+use crate::{Best, Config, EpochMetrics, TrainError, divergence};
 
 /// All that changes while a run goes on. Together with the configuration it determines everything that follows.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,17 +129,17 @@ impl Trainer {
     pub fn run_epoch(&mut self) -> Result<EpochMetrics, TrainError> {
         let epoch = self.state.epoch;
         let learning_rate = self.schedule.rate(epoch);
-        let diverged = |reason: String| TrainError::Diverged { epoch: epoch + 1, reason };
         let step = self.next_step.take().unwrap_or_else(|| self.compute_step(epoch));
-        let Step { loss, gradients, .. } = step.map_err(|error| diverged(error.to_string()))?;
+        let Step { loss, gradients, .. } = step.map_err(|error| self.diverged(error.to_string()))?;
         if !loss.is_finite() {
-            return Err(diverged(format!("the loss is {loss}")));
+            return Err(self.diverged(format!("the loss is {loss}")));
         }
         self.apply(gradients, learning_rate);
+        let evaluation = self.evaluate_and_prepare(epoch + 1);
         let Evaluation { validation_loss, train_accuracy, validation_accuracy, test_accuracy } =
-            self.evaluate_and_prepare(epoch + 1).map_err(|error| diverged(error.to_string()))?;
+            evaluation.map_err(|error| self.diverged(error.to_string()))?;
         if !validation_loss.is_finite() {
-            return Err(diverged(format!("the validation loss is {validation_loss}")));
+            return Err(self.diverged(format!("the validation loss is {validation_loss}")));
         }
         let metrics = EpochMetrics {
             epoch: epoch + 1,
@@ -165,6 +166,22 @@ impl Trainer {
         let pass = Pass::new(&tape, &self.state.best_parameters, Mode::Evaluation);
         let scores = self.model.forward(&pass, &self.input)?;
         Ok(Matrix::clone(&scores))
+    }
+
+    /// Looks at the layers with the best weights, or the initial ones if nothing was trained: at most `at_most` layers,
+    /// evenly spaced.
+    ///
+    /// # Errors
+    /// If numbers leave the finite range.
+    pub fn diagnose(&self, at_most: usize) -> Result<Vec<LayerDiagnosis>, TrainError> {
+        let parameters = &self.state.best_parameters;
+        Ok(diagnose(&*self.model, parameters, &self.input, &self.train, at_most)?)
+    }
+
+    /// The error of a run whose numbers left the finite range in the present epoch.
+    fn diverged(&self, seen: String) -> TrainError {
+        let place = divergence::locate(&*self.model, &self.state.parameters, &self.input, &self.pool);
+        TrainError::Diverged { epoch: self.state.epoch + 1, reason: format!("{seen}; {place}") }
     }
 
     /// Evaluates the present weights, and computes the step of the next epoch if there is one.

@@ -1,0 +1,30 @@
+//! Where numbers left the finite range, for the message of a failed run.
+
+use abyssal_nn::models::Model;
+use abyssal_nn::{GraphInput, Mode, Parameters, Pass};
+use abyssal_tensor::tape::{Pool, Tape};
+
+/// Names the first weights and the first layer that are not finite, going through the model once with nothing dropped.
+pub(crate) fn locate(
+    model: &dyn Model<f32>,
+    parameters: &Parameters<f32>,
+    input: &GraphInput<f32>,
+    pool: &Pool<f32>,
+) -> String {
+    let weights = match parameters.iter().find(|(_, value)| !value.is_finite()) {
+        Some((name, _)) => format!("the weights {name} are the first that are not finite"),
+        None => "all weights are finite".to_string(),
+    };
+    let tape = Tape::inference(pool);
+    let pass = Pass::new(&tape, parameters, Mode::Evaluation).observing();
+    let scores = model.forward(&pass, input);
+    let outputs = match (pass.observed().iter().position(|output| !output.is_finite()), scores) {
+        (Some(index), _) => format!("the output of layer {} is the first that is not finite", index + 1),
+        (None, Err(error)) => error.to_string(),
+        (None, Ok(scores)) if !scores.is_finite() => {
+            "of all outputs only the class scores are not finite".to_string()
+        }
+        (None, Ok(_)) => "all outputs of layers are finite".to_string(),
+    };
+    format!("{weights}, {outputs}")
+}
