@@ -57,7 +57,7 @@ pub struct TrainArguments {
     #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub splits: Option<u64>,
 
-    /// Model: r-soft-graph-ain (the default) or gcn.
+    /// Model: r-soft-graph-ain (the default), gcn, gat or gin.
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
 
