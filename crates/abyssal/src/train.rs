@@ -52,18 +52,10 @@ pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
 
 /// Plans the runs: every model with every split and every seed.
 fn start(arguments: &TrainArguments, library: &Library) -> Result<Session, TrainError> {
-    let config = Config::resolve(arguments.config.as_deref(), &arguments.settings())?;
+    let config = Config::resolve(arguments.model.config.as_deref(), &arguments.settings())?;
     // Before anything is written: what is missing is fetched, or told.
     datasets::provide(&config.data, library, arguments.data.place.offline, arguments.quiet)?;
-    let mut configs = vec![config.clone()];
-    for name in arguments.compared_models() {
-        let settings = [("model.name".to_string(), toml::Value::from(name.as_str()))];
-        let other = Config::resolve(None, &settings)?;
-        // A model that is named twice is trained once.
-        if configs.iter().all(|planned| planned.model.name() != other.model.name()) {
-            configs.push(Config { model: other.model.sized_like(&config.model), ..config.clone() });
-        }
-    }
+    let configs = arguments.model.compared(&arguments.data, config.clone())?;
     let seeds: Vec<u64> = match arguments.seeds {
         Some(count) => (0..count).collect(),
         None => vec![config.seed],
@@ -121,7 +113,7 @@ fn resume(path: &Path, arguments: &TrainArguments) -> Result<Session, TrainError
             let path = directory.path().to_path_buf();
             return Err(TrainError::OtherConfiguration { path, difference });
         }
-        let wanted = match &arguments.config {
+        let wanted = match &arguments.model.config {
             Some(file) => Config::resolve(Some(file), &settings)?,
             None if settings.is_empty() => continue,
             None => Config::resolve(Some(&directory.path().join("config.toml")), &settings)?,
