@@ -2,7 +2,9 @@
 
 mod arguments;
 mod datasets;
+mod diagnose;
 mod fetch_progress;
+mod models;
 mod report;
 mod train;
 mod train_progress;
@@ -20,6 +22,8 @@ fn main() -> ExitCode {
     let Arguments { command } = Arguments::parse();
     let outcome = match command {
         Command::Train(arguments) => train::run(&arguments),
+        Command::Diagnose(arguments) => diagnose::run(&arguments).map(|()| train::Ending::Finished),
+        Command::Models(command) => models::run(&command).map(|()| train::Ending::Finished),
         Command::Datasets(command) => datasets::run(&command).map(|()| train::Ending::Finished),
     };
     match outcome {

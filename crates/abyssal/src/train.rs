@@ -52,17 +52,10 @@ pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
 
 /// Plans the runs: every model with every split and every seed.
 fn start(arguments: &TrainArguments, library: &Library) -> Result<Session, TrainError> {
-    let config = Config::resolve(arguments.config.as_deref(), &arguments.settings())?;
+    let config = Config::resolve(arguments.model.config.as_deref(), &arguments.settings())?;
     // Before anything is written: what is missing is fetched, or told.
     datasets::provide(&config.data, library, arguments.data.place.offline, arguments.quiet)?;
-    let mut configs = vec![config.clone()];
-    for name in arguments.compared_models() {
-        let other = compared(&config, &name, arguments)?;
-        // A model that is named twice is trained once.
-        if configs.iter().all(|planned| planned.model.name() != other.model.name()) {
-            configs.push(other);
-        }
-    }
+    let configs = arguments.model.compared(&arguments.data, config.clone())?;
     let seeds: Vec<u64> = match arguments.seeds {
         Some(count) => (0..count).collect(),
         None => vec![config.seed],
@@ -79,19 +72,6 @@ fn start(arguments: &TrainArguments, library: &Library) -> Result<Session, Train
         Session::free_directory(Path::new("runs"), &name)
     });
     Session::create(&path, runs)
-}
-
-/// The configuration of a model to compare with: as deep and as wide, on the same data, with its own published
-/// settings where there are some, and with what was said about training in the file or on the command line.
-fn compared(config: &Config, name: &str, arguments: &TrainArguments) -> Result<Config, TrainError> {
-    let mut settings = arguments.settings();
-    // A file is about the first model, and holds all of its settings.
-    settings.retain(|(key, _)| arguments.config.is_none() && !key.starts_with("model."));
-    settings.push(("model.name".to_string(), name.into()));
-    let other = Config::resolve(None, &settings)?;
-    let model = other.model.sized_like(&config.model);
-    let train = if arguments.config.is_some() { config.train.clone() } else { other.train };
-    Ok(Config { model, train, ..config.clone() })
 }
 
 /// The data with each of the splits to train on.
@@ -133,7 +113,7 @@ fn resume(path: &Path, arguments: &TrainArguments) -> Result<Session, TrainError
             let path = directory.path().to_path_buf();
             return Err(TrainError::OtherConfiguration { path, difference });
         }
-        let wanted = match &arguments.config {
+        let wanted = match &arguments.model.config {
             Some(file) => Config::resolve(Some(file), &settings)?,
             None if settings.is_empty() => continue,
             None => Config::resolve(Some(&directory.path().join("config.toml")), &settings)?,

@@ -2,6 +2,9 @@
 
 mod data;
 mod datasets;
+mod diagnose;
+mod model;
+mod models;
 mod train;
 
 use clap::{Parser, Subcommand};
@@ -11,6 +14,9 @@ pub use datasets::{
     DatasetsCommand, ExportArguments, FetchArguments, ImportArguments, InfoArguments, ListArguments,
     VerifyArguments,
 };
+pub use diagnose::DiagnoseArguments;
+pub use model::ModelArguments;
+pub use models::{ModelInfoArguments, ModelListArguments, ModelsCommand};
 pub use train::TrainArguments;
 
 /// Graph neural networks that stay sharp at any depth.
@@ -26,6 +32,12 @@ pub enum Command {
     /// Train a model and report its accuracy.
     #[command(after_long_help = train::EXAMPLES)]
     Train(TrainArguments),
+    /// Show layer by layer how far embeddings collapse and which gradients arrive.
+    #[command(after_long_help = diagnose::EXAMPLES)]
+    Diagnose(DiagnoseArguments),
+    /// List and describe models.
+    #[command(subcommand, after_long_help = models::EXAMPLES)]
+    Models(ModelsCommand),
     /// List, describe, fetch, verify and import datasets.
     #[command(subcommand, after_long_help = datasets::EXAMPLES)]
     Datasets(DatasetsCommand),

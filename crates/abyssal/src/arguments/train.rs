@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use toml::Value;
 
-use super::DataArguments;
+use super::{DataArguments, ModelArguments};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -57,34 +57,11 @@ pub struct TrainArguments {
     #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub splits: Option<u64>,
 
-    /// Model: r-soft-graph-ain (the default), gcn, gat or gin.
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<String>,
-
-    /// Number of layers.
-    #[arg(long, value_name = "N")]
-    pub layers: Option<u32>,
-
-    /// Train this model too, as deep and as wide as the first, and report both. May be repeated.
-    ///
-    /// Without --dataset, --model, --config and --resume a plain gcn is compared with.
-    #[arg(long, value_name = "MODEL")]
-    pub compare: Vec<String>,
-
-    /// Read settings from a TOML file.
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-
-    /// Change one setting, such as train.epochs=50 or model.a=0.3. May be repeated; the last one wins.
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting)]
-    pub set: Vec<(String, Value)>,
-
-    /// The seed of initial weights and dropout [default: 0].
-    #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub model: ModelArguments,
 
     /// Train once with each of the seeds 0, 1, …, N-1 and report mean and standard deviation.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(long, value_name = "N", conflicts_with = "seed", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub seeds: Option<u64>,
 
     /// Number of threads; 0 is one for each core. Results do not depend on it.
@@ -111,31 +88,17 @@ pub struct TrainArguments {
 impl TrainArguments {
     /// The settings of all options, in the order in which they win over each other.
     pub fn settings(&self) -> Vec<(String, Value)> {
-        let text = |key: &str, value: &Option<String>| {
-            value.as_ref().map(|value| (key.to_string(), Value::from(value.as_str())))
-        };
-        let number = |key: &str, value: Option<i64>| value.map(|value| (key.to_string(), Value::from(value)));
-        let mut settings = Vec::new();
-        settings.extend(self.data.settings());
+        let mut settings = self.data.settings();
         // All ten splits of geom-gcn are ten runs, each with a setting of its own.
         let split = self.split.as_ref().filter(|_| !self.wants_all_of_geom_gcn());
         settings.extend(split.map(|split| ("data.split".to_string(), Value::from(absolute_split(split)))));
-        settings.extend(text("model.name", &self.model));
-        settings.extend(number("model.layers", self.layers.map(i64::from)));
-        settings.extend(number("seed", self.seed.map(|seed| seed as i64)));
-        settings.extend_from_slice(&self.set);
+        settings.extend(self.model.settings());
         settings
     }
 
     /// Whether `--split geom-gcn` asks for all of its splits.
     pub fn wants_all_of_geom_gcn(&self) -> bool {
         self.split.as_deref() == Some("geom-gcn")
-    }
-
-    /// The models to compare with.
-    pub fn compared_models(&self) -> Vec<String> {
-        let bare = !self.data.is_given() && self.model.is_none() && self.config.is_none();
-        if self.compare.is_empty() && bare { vec!["gcn".to_string()] } else { self.compare.clone() }
     }
 }
 
@@ -145,33 +108,5 @@ fn absolute_split(split: &str) -> String {
     match path.and_then(|path| std::path::absolute(path).ok()) {
         Some(path) => format!("file:{}", path.display()),
         None => split.to_string(),
-    }
-}
-
-/// Reads `key=value`. What is not a TOML value is taken as text, so that quotes are not needed.
-fn parse_setting(text: &str) -> Result<(String, Value), String> {
-    let (key, value) = text.split_once('=').ok_or("it must be KEY=VALUE, such as train.epochs=50")?;
-    let (key, value) = (key.trim(), value.trim());
-    if key.is_empty() {
-        return Err("the key before = is missing".to_string());
-    }
-    let parsed = format!("value = {value}").parse::<toml::Table>().ok();
-    let parsed = parsed.and_then(|mut table| table.remove("value"));
-    Ok((key.to_string(), parsed.unwrap_or_else(|| Value::from(value))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_need_no_quotes() {
-        assert_eq!(parse_setting("a.b=3").unwrap(), ("a.b".to_string(), Value::from(3)));
-        assert_eq!(parse_setting("a.b = 0.5").unwrap().1, Value::from(0.5));
-        assert_eq!(parse_setting("preset=reference").unwrap().1, Value::from("reference"));
-        assert_eq!(parse_setting("x=\"quoted\"").unwrap().1, Value::from("quoted"));
-        assert_eq!(parse_setting("x=[1, 2]").unwrap().1, Value::Array(vec![1.into(), 2.into()]));
-        assert_eq!(parse_setting("x=r-soft-graph-ain").unwrap().1, Value::from("r-soft-graph-ain"));
-        assert!(parse_setting("x").is_err() && parse_setting("=3").is_err());
     }
 }

@@ -1,0 +1,123 @@
+//! `abyssal models`.
+
+use std::error::Error;
+use std::io::Write;
+
+use abyssal_nn::models::{ModelConfig, TaskShape};
+use abyssal_train::Config;
+use serde::Serialize;
+
+use crate::arguments::{ModelInfoArguments, ModelListArguments, ModelsCommand};
+use crate::datasets;
+
+/// One model of the list.
+#[derive(Debug, Serialize)]
+struct Entry {
+    name: &'static str,
+    year: Option<u16>,
+    summary: &'static str,
+}
+
+/// A model in detail.
+#[derive(Debug, Serialize)]
+struct Description {
+    #[serde(flatten)]
+    entry: Entry,
+    /// All settings with their defaults.
+    settings: ModelConfig,
+    aliases: Vec<Alias>,
+    /// How many numbers it learns on the given data.
+    parameters: Option<usize>,
+}
+
+/// Another name of a setting.
+#[derive(Debug, Serialize)]
+struct Alias {
+    alias: &'static str,
+    setting: &'static str,
+}
+
+/// Runs the command.
+pub fn run(command: &ModelsCommand) -> Result<(), Box<dyn Error>> {
+    let mut output = std::io::stdout().lock();
+    match command {
+        ModelsCommand::List(arguments) => list(arguments, &mut output)?,
+        ModelsCommand::Info(arguments) => info(arguments, &mut output)?,
+    }
+    Ok(output.flush()?)
+}
+
+fn list(arguments: &ModelListArguments, output: &mut impl Write) -> std::io::Result<()> {
+    let named = |name: &&str| ModelConfig::named(name).expect("a registered name");
+    let entries: Vec<Entry> = ModelConfig::NAMES.iter().map(|name| entry(&named(name))).collect();
+    if arguments.json {
+        serde_json::to_writer_pretty(&mut *output, &entries)?;
+        return writeln!(output);
+    }
+    let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+    for Entry { name, year, summary } in &entries {
+        let year = year.map_or("–".to_string(), |year| year.to_string());
+        writeln!(output, "{name:width$}  {year:4}  {summary}")?;
+    }
+    Ok(())
+}
+
+fn info(arguments: &ModelInfoArguments, output: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let mut settings = arguments.data.settings();
+    settings.push(("model.name".to_string(), arguments.name.as_str().into()));
+    let config = Config::resolve(None, &settings)?;
+    let aliases = config.model.aliases().iter().map(|&(alias, setting)| Alias { alias, setting });
+    let description = Description {
+        entry: entry(&config.model),
+        aliases: aliases.collect(),
+        parameters: if arguments.data.is_given() { Some(parameters(arguments, &config)?) } else { None },
+        settings: config.model,
+    };
+    match arguments.json {
+        true => {
+            serde_json::to_writer_pretty(&mut *output, &description)?;
+            writeln!(output)?;
+        }
+        false => write_text(&description, config.data.name(), output)?,
+    }
+    Ok(())
+}
+
+fn write_text(
+    description: &Description,
+    dataset: &str,
+    output: &mut impl Write,
+) -> Result<(), Box<dyn Error>> {
+    let Description { entry, settings, aliases, parameters } = description;
+    writeln!(output, "{}: {}", entry.name, entry.summary)?;
+    if let Some(parameters) = parameters {
+        writeln!(output, "{parameters} parameters on {dataset}")?;
+    }
+    writeln!(output, "\n[model]\n{}", toml::to_string(settings)?.trim_end())?;
+    let aliases: Vec<String> =
+        aliases.iter().map(|Alias { alias, setting }| format!("{alias} = {setting}")).collect();
+    if !aliases.is_empty() {
+        writeln!(output, "\nOther names: {}", aliases.join(", "))?;
+    }
+    Ok(())
+}
+
+fn entry(model: &ModelConfig) -> Entry {
+    Entry { name: model.name(), year: year(model.summary()), summary: model.summary() }
+}
+
+/// The year of the paper: the last number of four digits in the summary, as in `(Kipf and Welling, 2017)`.
+fn year(summary: &str) -> Option<u16> {
+    let mut numbers = summary.split(|letter: char| !letter.is_ascii_digit());
+    numbers.rfind(|number| number.len() == 4)?.parse().ok()
+}
+
+/// How many numbers the model learns on the data.
+fn parameters(arguments: &ModelInfoArguments, config: &Config) -> Result<usize, Box<dyn Error>> {
+    let library = arguments.data.place.library();
+    datasets::provide(&config.data, &library, arguments.data.place.offline, false)?;
+    let dataset = config.data.load(&library)?;
+    let task = TaskShape { features: dataset.features().columns(), classes: dataset.classes() };
+    let specs = config.model.build::<f32>(task).specs();
+    Ok(specs.iter().map(|spec| spec.shape.0 * spec.shape.1).sum())
+}

@@ -1,0 +1,48 @@
+//! `abyssal models`.
+
+mod common;
+
+use common::{abyssal, fail, succeed};
+use serde_json::Value;
+
+#[test]
+fn the_list_has_every_model_with_its_year() {
+    let text = succeed(&mut abyssal(&["models", "list"]));
+    assert!(text.contains("gcn") && text.contains("2017") && text.contains("R-SoftGraphAIN"), "{text}");
+    let list: Value = serde_json::from_str(&succeed(&mut abyssal(&["models", "list", "--json"]))).unwrap();
+    let gcn = list.as_array().unwrap().iter().find(|entry| entry["name"] == "gcn").unwrap();
+    assert_eq!(gcn["year"], 2017);
+    assert!(list.as_array().unwrap().iter().all(|entry| entry["year"].is_u64()), "{list}");
+}
+
+#[test]
+fn a_description_has_settings_that_can_be_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = succeed(&mut abyssal(&["models", "info", "r-soft-graph-ain"]));
+    assert!(text.contains("strength = 0.3") && text.contains("d0 = rank"), "{text}");
+    assert!(!text.contains("parameters on"), "{text}");
+    let settings = text.split_once("[model]").unwrap().1.split_once("\nOther").unwrap().0;
+    let path = directory.path().join("config.toml");
+    std::fs::write(&path, format!("[model]{settings}")).unwrap();
+    let config = path.to_str().unwrap();
+    succeed(&mut abyssal(&["diagnose", "--config", config, "--layers", "2"]));
+}
+
+/// Two layers of 64: features·64 + 64 + 64·classes + classes.
+#[test]
+fn parameters_are_counted_on_a_dataset() {
+    let mut command = abyssal(&["models", "info", "gcn", "--dataset", "clusters", "--json"]);
+    let info: Value = serde_json::from_str(&succeed(&mut command)).unwrap();
+    let mut command = abyssal(&["datasets", "info", "clusters", "--json"]);
+    let data: Value = serde_json::from_str(&succeed(&mut command)).unwrap();
+    let (features, classes) = (data["features"].as_u64().unwrap(), data["classes"].as_u64().unwrap());
+    assert_eq!(info["parameters"], features * 64 + 64 + 64 * classes + classes);
+    assert_eq!(info["settings"]["hidden"], 64);
+    assert_eq!(info["aliases"][0]["setting"], "layers");
+}
+
+#[test]
+fn unknown_models_name_the_nearest() {
+    assert!(fail(&mut abyssal(&["models", "info", "gcm"]), 1).contains("did you mean \"gcn\""));
+    assert!(succeed(&mut abyssal(&["models", "--help"])).contains("Examples:"));
+}
