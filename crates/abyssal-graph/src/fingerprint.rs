@@ -1,6 +1,7 @@
 //! Fingerprints: SHA-256 over numbers, the same on every platform.
 
 use std::fmt::Write;
+use std::io::{self, Read};
 
 use sha2::{Digest, Sha256};
 
@@ -35,6 +36,23 @@ impl Fingerprint {
             self.bytes(&number.to_le_bytes());
         }
         self
+    }
+
+    /// The sum of all that can be read, in fixed memory.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn of_reader(contents: &mut impl Read) -> io::Result<String> {
+        let mut fingerprint = Self::new();
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match contents.read(&mut buffer) {
+                Ok(0) => return Ok(fingerprint.finish()),
+                Ok(count) => fingerprint.bytes(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+        }
     }
 
     /// The sum as 64 hexadecimal digits.

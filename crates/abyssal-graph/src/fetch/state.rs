@@ -1,7 +1,7 @@
 //! Whether a file that is there is the right one.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use super::Check;
@@ -60,22 +60,8 @@ pub(super) fn fault(file: &RemoteFile, path: &Path, check: &Check<'_>) -> io::Re
         return Ok(Some(format!("it has {length} bytes instead of {expected}")));
     }
     let Some(expected) = file.sha256 else { return Ok(check(file, path).err()) };
-    let found = sum(&mut contents)?;
+    let found = Fingerprint::of_reader(&mut contents)?;
     Ok((found != expected).then(|| format!("its SHA-256 is {found} instead of {expected}")))
-}
-
-/// SHA-256 of all that can be read, in hexadecimal digits.
-fn sum(contents: &mut impl Read) -> io::Result<String> {
-    let mut fingerprint = Fingerprint::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match contents.read(&mut buffer) {
-            Ok(0) => return Ok(fingerprint.finish()),
-            Ok(count) => fingerprint.bytes(&buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! processes that make one at once write the same bytes.
 
 use std::fs::{self, File};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::formats::{RawDataset, container};
@@ -22,22 +21,11 @@ pub(super) fn key(dataset: &str, files: &[(String, PathBuf)]) -> Result<String, 
     text(&mut fingerprint, dataset);
     for (name, path) in files {
         text(&mut fingerprint, name);
-        text(&mut fingerprint, &file_sum(path)?);
+        let mut file = File::open(path).map_err(GraphError::io("read", path))?;
+        let sum = Fingerprint::of_reader(&mut file).map_err(GraphError::io("read", path))?;
+        text(&mut fingerprint, &sum);
     }
     Ok(fingerprint.finish())
-}
-
-/// SHA-256 of a file.
-pub(super) fn file_sum(path: &Path) -> Result<String, GraphError> {
-    let mut file = File::open(path).map_err(GraphError::io("read", path))?;
-    let mut fingerprint = Fingerprint::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer).map_err(GraphError::io("read", path))? {
-            0 => return Ok(fingerprint.finish()),
-            count => fingerprint.bytes(&buffer[..count]),
-        };
-    }
 }
 
 /// The copy of that name, or what `parse` gives, of which a copy is kept.
