@@ -4,12 +4,17 @@
 
 mod activate;
 mod combine;
+mod concatenate;
 mod cross_entropy;
 mod dropout;
+mod gate;
 mod linear;
+mod maximum;
+mod mix;
 mod propagate;
 mod soft_normalize;
 mod sparse_linear;
+mod weighted_sum;
 
 pub use activate::Activation;
 pub use combine::{Centering, Connections, Memory, Mixture};
