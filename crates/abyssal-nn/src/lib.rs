@@ -10,6 +10,7 @@ mod error;
 mod input;
 mod parameters;
 mod pass;
+mod perceptron;
 mod soft_layer;
 
 pub use error::NnError;

@@ -17,7 +17,7 @@ pub fn solve(matrix: &Matrix<f64>, right: &Matrix<f64>) -> Result<Matrix<f64>, T
     assert_eq!(matrix.shape(), (right.rows(), right.rows()), "solve: shapes");
     let solution = matrix.as_faer().partial_piv_lu().solve(right.as_faer());
     let solution = Matrix::from_fn(right.rows(), right.columns(), |row, column| solution[(row, column)]);
-    if solution.is_finite() { Ok(solution) } else { Err(TensorError::NotFinite { operation: "solve" }) }
+    if solution.is_finite() { Ok(solution) } else { Err(TensorError::Singular { dimension: matrix.rows() }) }
 }
 
 #[cfg(test)]

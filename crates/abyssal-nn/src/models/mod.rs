@@ -1,10 +1,24 @@
 //! The models: one file each, and one line in the registry below.
 
+mod appnp;
+mod dagnn;
 mod gcn;
+mod gcnii;
+mod gprgnn;
+mod jknet;
+mod mlp;
 mod r_soft_graph_ain;
+mod sgc;
 
+pub use appnp::AppnpConfig;
+pub use dagnn::DagnnConfig;
 pub use gcn::GcnConfig;
+pub use gcnii::GcniiConfig;
+pub use gprgnn::{CoefficientStart, GprgnnConfig};
+pub use jknet::{JknetConfig, Jump};
+pub use mlp::MlpConfig;
 pub use r_soft_graph_ain::{Head, RSoftGraphAinConfig};
+pub use sgc::SgcConfig;
 
 use serde::{Deserialize, Serialize};
 
@@ -145,4 +159,11 @@ macro_rules! registry {
 registry! {
     "r-soft-graph-ain" => RSoftGraphAin(RSoftGraphAinConfig),
     "gcn" => Gcn(GcnConfig),
+    "mlp" => Mlp(MlpConfig),
+    "sgc" => Sgc(SgcConfig),
+    "appnp" => Appnp(AppnpConfig),
+    "gprgnn" => Gprgnn(GprgnnConfig),
+    "dagnn" => Dagnn(DagnnConfig),
+    "gcnii" => Gcnii(GcniiConfig),
+    "jknet" => Jknet(JknetConfig),
 }

@@ -88,7 +88,6 @@ vectorized! {
 mod tests {
     use std::sync::Arc;
 
-    use super::*;
     use crate::ops::check::check;
     use crate::testing::random_matrix;
 

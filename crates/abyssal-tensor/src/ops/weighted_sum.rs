@@ -107,7 +107,6 @@ impl<T: Scalar> Backward<T> for WeightedSum<T> {
 mod tests {
     use std::sync::Arc;
 
-    use super::*;
     use crate::ops::check::check;
     use crate::testing::random_matrix;
 
