@@ -116,4 +116,6 @@ fn models_that_propagate_equal_pytorch() {
     check("dagnn", include_str!("golden/dagnn.json"), 1);
     check("gcnii", include_str!("golden/gcnii.json"), 2);
     check("jknet", include_str!("golden/jknet.json"), 2);
+    check("chebnet", include_str!("golden/chebnet.json"), 1);
+    check("bernnet", include_str!("golden/bernnet.json"), 1);
 }

@@ -5,8 +5,8 @@ mod common;
 use abyssal_graph::Features;
 use abyssal_nn::Mode;
 use abyssal_nn::models::{
-    AppnpConfig, CoefficientStart, DagnnConfig, GcniiConfig, GprgnnConfig, JknetConfig, Jump, MlpConfig,
-    ModelConfig, SgcConfig,
+    AppnpConfig, BernnetConfig, ChebnetConfig, CoefficientStart, DagnnConfig, GcniiConfig, GprgnnConfig,
+    JknetConfig, Jump, MlpConfig, ModelConfig, SgcConfig,
 };
 use abyssal_tensor::Matrix;
 
@@ -32,6 +32,8 @@ fn models(layers: usize, hidden: usize) -> Vec<(&'static str, ModelConfig)> {
     let concat = JknetConfig { layers, hidden, mode: Jump::Concat, input_dropout, hidden_dropout };
     let max = JknetConfig { mode: Jump::Max, ..concat.clone() };
     let appnp = AppnpConfig { layers, hidden, input_dropout, hidden_dropout, ..Default::default() };
+    let chebnet = ChebnetConfig { layers, hidden, order: 3, input_dropout, hidden_dropout };
+    let bernnet = BernnetConfig { layers, hidden, input_dropout, hidden_dropout, score_dropout: 0.2 };
     vec![
         ("mlp", ModelConfig::Mlp(MlpConfig { layers, hidden, input_dropout, hidden_dropout })),
         ("sgc", ModelConfig::Sgc(SgcConfig { layers, hidden })),
@@ -43,6 +45,9 @@ fn models(layers: usize, hidden: usize) -> Vec<(&'static str, ModelConfig)> {
         ("gcnii*", ModelConfig::Gcnii(star)),
         ("jknet, concat", ModelConfig::Jknet(concat)),
         ("jknet, max", ModelConfig::Jknet(max)),
+        ("chebnet", ModelConfig::Chebnet(ChebnetConfig { order: 1, ..chebnet.clone() })),
+        ("chebnet, order 3", ModelConfig::Chebnet(chebnet)),
+        ("bernnet", ModelConfig::Bernnet(bernnet)),
     ]
 }
 
@@ -149,4 +154,13 @@ fn dropout_is_declared() {
         setup.mode = Mode::Training { seed: 1, epoch: 0 };
         assert_eq!(setup.train().logits != evaluated, setup.model.has_dropout(), "{name}");
     }
+}
+
+/// A filter that is 1 everywhere lets everything pass: BernNet starts as its perceptron.
+#[test]
+fn bernnet_starts_as_a_perceptron() {
+    let bernnet = BernnetConfig { layers: 12, hidden: 8, ..Default::default() };
+    let mlp = MlpConfig { hidden: 8, ..Default::default() };
+    let difference = scores(&ModelConfig::Bernnet(bernnet)).max_difference(&scores(&ModelConfig::Mlp(mlp)));
+    assert!(difference < 1e-12, "{difference}");
 }

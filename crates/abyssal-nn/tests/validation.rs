@@ -5,8 +5,8 @@ mod common;
 use std::collections::BTreeSet;
 
 use abyssal_nn::models::{
-    AppnpConfig, DagnnConfig, GcnConfig, GcniiConfig, GprgnnConfig, JknetConfig, MlpConfig, ModelConfig,
-    ModelSettings, RSoftGraphAinConfig, SgcConfig,
+    AppnpConfig, BernnetConfig, ChebnetConfig, DagnnConfig, GcnConfig, GcniiConfig, GprgnnConfig,
+    JknetConfig, MlpConfig, ModelConfig, ModelSettings, RSoftGraphAinConfig, SgcConfig,
 };
 use abyssal_nn::{NnError, Rank, RankRounding};
 use abyssal_tensor::ops::Gradient;
@@ -120,6 +120,11 @@ fn settings_of_models_that_propagate_out_of_range_are_refused() {
     ));
     assert_refused::<GcniiConfig>("gcnii", &gcnii);
     assert_refused::<JknetConfig>("jknet", &with(&[], &rates));
+    let mut chebnet = with(&[], &rates);
+    chebnet.push(("order", "0", "0", AT_LEAST_ONE));
+    assert_refused::<ChebnetConfig>("chebnet", &chebnet);
+    let bernnet = with(&[], &["input_dropout", "hidden_dropout", "score_dropout"]);
+    assert_refused::<BernnetConfig>("bernnet", &bernnet);
 }
 
 /// The ends of ranges belong to them where the documentation says so, and defaults are valid.

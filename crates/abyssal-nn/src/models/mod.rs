@@ -1,6 +1,8 @@
 //! The models: one file each, and one line in the registry below.
 
 mod appnp;
+mod bernnet;
+mod chebnet;
 mod dagnn;
 mod gcn;
 mod gcnii;
@@ -11,6 +13,8 @@ mod r_soft_graph_ain;
 mod sgc;
 
 pub use appnp::AppnpConfig;
+pub use bernnet::BernnetConfig;
+pub use chebnet::ChebnetConfig;
 pub use dagnn::DagnnConfig;
 pub use gcn::GcnConfig;
 pub use gcnii::GcniiConfig;
@@ -166,4 +170,6 @@ registry! {
     "dagnn" => Dagnn(DagnnConfig),
     "gcnii" => Gcnii(GcniiConfig),
     "jknet" => Jknet(JknetConfig),
+    "chebnet" => Chebnet(ChebnetConfig),
+    "bernnet" => Bernnet(BernnetConfig),
 }
