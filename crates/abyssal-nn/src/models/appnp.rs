@@ -14,7 +14,7 @@ use crate::{GraphInput, NnError, ParameterSpec, Pass};
 /// `Z⁰ = MLP(X)`, then `K` times `Z ← (1-α)·Â·Z + α·Z⁰`; the perceptron has two layers.
 ///
 /// Dropout as in the released code: of the features, and of the hidden embedding. Its optional dropout of the entries
-/// of `Â` is left out.
+/// of `Â` is left out; the biases of the perceptron are ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AppnpConfig {

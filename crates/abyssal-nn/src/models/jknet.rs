@@ -25,8 +25,8 @@ pub enum Jump {
 
 /// `H_t = ReLU(Â·H_{t-1}·W_t + b_t)`, then `Z = jump(H_1, …, H_L)·W + b`.
 ///
-/// Dropout of the features and of every layer's output, as in GCN; the jump sees the dropped embeddings. The authors
-/// released no code.
+/// Dropout of the features and of every layer's output, as in GCN; the jump sees the dropped embeddings. We know of no
+/// code by the authors to follow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct JknetConfig {
