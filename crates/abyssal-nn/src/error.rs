@@ -23,6 +23,22 @@ pub enum NnError {
         /// What happened there.
         source: TensorError,
     },
+    /// A graph too large for a dense matrix of all its nodes.
+    #[error(
+        "the limit of label propagation is computed for at most {most} nodes, not {nodes}: iterate instead"
+    )]
+    TooManyNodes {
+        /// Nodes of the graph.
+        nodes: usize,
+        /// The most nodes there may be.
+        most: usize,
+    },
+    /// Label propagation that does not converge, as a directed graph may cause it.
+    #[error("label propagation has no limit on this graph: {source}")]
+    NoLimit {
+        /// What happened.
+        source: TensorError,
+    },
 }
 
 /// Checks one setting.

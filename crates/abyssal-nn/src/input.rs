@@ -1,6 +1,7 @@
 //! A graph as models see it.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use abyssal_graph::{Features, Graph, Normalization, adjacency, normalized_adjacency, two_hop_graph};
 use abyssal_tensor::ops::{Activation, Dropout};
@@ -40,10 +41,10 @@ pub struct GraphInput<T> {
     features: InputFeatures<T>,
     /// One place an [`Operator`], made when a model first wants it.
     operators: [OnceLock<Arc<SparseOperator<T>>>; OPERATORS],
-    /// `ÂX` for dense features, computed when a model first wants it.
-    propagated: OnceLock<Arc<Matrix<T>>>,
     /// Sparse features with their zeros written out, for models that need all values.
     dense: OnceLock<Arc<Matrix<T>>>,
+    /// `Â^k·X` for dense features by `k`, computed when a model first wants it.
+    propagated: Mutex<BTreeMap<usize, Arc<Matrix<T>>>>,
 }
 
 /// What a layer reads: the features themselves, or the output of the layer before.
@@ -66,7 +67,7 @@ impl<T: Scalar> GraphInput<T> {
             graph: graph.clone(),
             features,
             operators,
-            propagated: OnceLock::new(),
+            propagated: Mutex::default(),
             dense: OnceLock::new(),
         }
     }
@@ -128,6 +129,24 @@ impl<T: Scalar> GraphInput<T> {
         }
     }
 
+    /// `Â^k·X` where the features are dense, computed when it is first wanted, then kept; `None` where they are sparse.
+    pub fn propagated_features(&self, steps: usize) -> Option<Arc<Matrix<T>>> {
+        let InputFeatures::Dense(features) = &self.features else { return None };
+        // A panic elsewhere leaves the map whole: it is only looked up and inserted into.
+        let kept = || self.propagated.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = kept().get(&steps) {
+            return Some(Arc::clone(found));
+        }
+        // Not under the lock: the threads that multiply may turn to another pass over this graph meanwhile.
+        let mut product = Matrix::clone(features);
+        let mut next = Matrix::zeros(features.rows(), features.columns());
+        for _ in 0..steps {
+            self.adjacency().matrix().multiply_into(&product, &mut next);
+            std::mem::swap(&mut product, &mut next);
+        }
+        Some(Arc::clone(kept().entry(steps).or_insert(Arc::new(product))))
+    }
+
     /// `E·W` for an embedding E.
     pub fn transform(&self, tape: &Tape<T>, embedding: &Embedding<T>, weight: &Variable<T>) -> Variable<T> {
         match (embedding, &self.features) {
@@ -155,13 +174,10 @@ impl<T: Scalar> GraphInput<T> {
         let widens = weight.columns() > weight.rows();
         match (embedding, &self.features) {
             (Embedding::Features(dropout), InputFeatures::Dense(features)) if widens => {
-                let propagated = match dropout {
-                    Some(_) => tape.propagate(self.adjacency(), &dense(tape, features, *dropout)),
-                    None => tape.constant(self.propagated.get_or_init(|| {
-                        let mut output = Matrix::zeros(features.rows(), features.columns());
-                        self.adjacency().matrix().multiply_into(features, &mut output);
-                        Arc::new(output)
-                    })),
+                let constant = if dropout.is_none() { self.propagated_features(1) } else { None };
+                let propagated = match constant {
+                    Some(constant) => tape.constant(&constant),
+                    None => tape.propagate(self.adjacency(), &dense(tape, features, *dropout)),
                 };
                 tape.linear(&propagated, weight)
             }

@@ -9,12 +9,15 @@ pub mod models;
 
 mod error;
 mod input;
+mod label_propagation;
 mod parameters;
 mod pass;
+mod perceptron;
 mod soft_layer;
 
 pub use error::NnError;
 pub use input::{Embedding, GraphInput, InputFeatures, Operator};
+pub use label_propagation::LabelPropagation;
 pub use parameters::{ParameterGroup, ParameterSpec, Parameters};
 pub use pass::{Mode, Pass};
 pub use soft_layer::{Connections, Rank, RankRounding, SoftLayer};

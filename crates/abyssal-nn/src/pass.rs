@@ -46,6 +46,11 @@ impl<'a, T: Scalar> Pass<'a, T> {
         Self { observed: Some(RefCell::default()), ..self }
     }
 
+    /// Whether somebody looks, for models whose fastest way shows nothing.
+    pub fn is_observing(&self) -> bool {
+        self.observed.is_some()
+    }
+
     /// Shows the output of a layer. Models call it once a layer, in order; it costs nothing if nobody looks.
     pub fn observe(&self, embedding: &Variable<T>) {
         if let Some(observed) = &self.observed {

@@ -134,4 +134,20 @@ fn passes_after_the_first_allocate_no_matrices() {
             assert_eq!((second, third), (0, 0), "{name} features, {config:?}: allocations in later passes");
         }
     }
+    for name in ModelConfig::NAMES {
+        let sized =
+            ModelConfig::RSoftGraphAin(RSoftGraphAinConfig { layers: 6, hidden: 32, ..Default::default() });
+        let config = ModelConfig::named(name).unwrap().sized_like(&sized);
+        for features in [random_features(2000, 40, 2), sparse_features(2000, 40, 2)] {
+            let problem = Problem::new(connected_graph(2000, 6000, 1), features, 5);
+            let counts = with_threads(THREADS, || {
+                warm_up_threads();
+                let setup = problem.setup::<f32>(&config, 3);
+                let pool = Pool::new();
+                [0, 1, 2].map(|epoch| large_allocations(|| train(&setup, &pool, epoch)))
+            });
+            let [_, second, third] = counts.unwrap();
+            assert_eq!((second, third), (0, 0), "{name}: allocations in later passes");
+        }
+    }
 }

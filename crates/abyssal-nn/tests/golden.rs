@@ -123,3 +123,17 @@ fn gin_equals_pytorch_geometric() {
 fn backbones_equal_pytorch_geometric() {
     check("r-soft-graph-ain", include_str!("golden/backbones.json"), 2);
 }
+
+/// Models that propagate, against the layers of PyTorch Geometric where it has them (`make_golden_propagation.py`).
+#[test]
+fn models_that_propagate_equal_pytorch() {
+    check("mlp", include_str!("golden/mlp.json"), 1);
+    check("sgc", include_str!("golden/sgc.json"), 1);
+    check("appnp", include_str!("golden/appnp.json"), 1);
+    check("gprgnn", include_str!("golden/gprgnn.json"), 1);
+    check("dagnn", include_str!("golden/dagnn.json"), 1);
+    check("gcnii", include_str!("golden/gcnii.json"), 2);
+    check("jknet", include_str!("golden/jknet.json"), 2);
+    check("chebnet", include_str!("golden/chebnet.json"), 1);
+    check("bernnet", include_str!("golden/bernnet.json"), 1);
+}

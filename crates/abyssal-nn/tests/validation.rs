@@ -4,7 +4,10 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use abyssal_nn::models::{GatConfig, GcnConfig, GinConfig, ModelConfig, ModelSettings, RSoftGraphAinConfig};
+use abyssal_nn::models::{
+    AppnpConfig, BernnetConfig, ChebnetConfig, DagnnConfig, GatConfig, GcnConfig, GcniiConfig, GinConfig,
+    GprgnnConfig, JknetConfig, MlpConfig, ModelConfig, ModelSettings, RSoftGraphAinConfig, SgcConfig,
+};
 use abyssal_nn::{NnError, Rank, RankRounding};
 use abyssal_tensor::ops::Gradient;
 use serde::Serialize;
@@ -110,6 +113,37 @@ fn settings_of_gin_out_of_range_are_refused() {
     let mut rows = each(&["layers", "hidden"], &[("0", "0")], AT_LEAST_ONE);
     rows.extend(each(&["input_dropout", "hidden_dropout"], RATE_REFUSED, RATE));
     assert_refused::<GinConfig>("gin", &rows);
+}
+
+/// `K, L, d ≥ 1`, `α ∈ [0, 1]`, `λ ≥ 0`, dropout in [0, 1).
+#[test]
+fn settings_of_models_that_propagate_out_of_range_are_refused() {
+    let with = |units: &[&'static str], rates: &[&'static str]| {
+        let mut rows = vec![("layers", "0", "0", AT_LEAST_ONE), ("hidden", "0", "0", AT_LEAST_ONE)];
+        rows.extend(each(units, UNIT_REFUSED, UNIT));
+        rows.extend(each(rates, RATE_REFUSED, RATE));
+        rows
+    };
+    let rates = ["input_dropout", "hidden_dropout"];
+    assert_refused::<MlpConfig>("mlp", &with(&[], &rates));
+    assert_refused::<SgcConfig>("sgc", &with(&[], &[]));
+    assert_refused::<AppnpConfig>("appnp", &with(&["restart"], &rates));
+    let gprgnn = with(&["restart"], &["input_dropout", "hidden_dropout", "score_dropout"]);
+    assert_refused::<GprgnnConfig>("gprgnn", &gprgnn);
+    assert_refused::<DagnnConfig>("dagnn", &with(&[], &rates));
+    let mut gcnii = with(&["initial"], &rates);
+    gcnii.extend(each(
+        &["mapping"],
+        &[("-0.1", "-0.1"), ("nan", "NaN"), ("inf", "inf")],
+        "between 0 and 1e9",
+    ));
+    assert_refused::<GcniiConfig>("gcnii", &gcnii);
+    assert_refused::<JknetConfig>("jknet", &with(&[], &rates));
+    let mut chebnet = with(&[], &rates);
+    chebnet.push(("order", "0", "0", AT_LEAST_ONE));
+    assert_refused::<ChebnetConfig>("chebnet", &chebnet);
+    let bernnet = with(&[], &["input_dropout", "hidden_dropout", "score_dropout"]);
+    assert_refused::<BernnetConfig>("bernnet", &bernnet);
 }
 
 /// The ends of ranges belong to them where the documentation says so, and defaults are valid.

@@ -18,4 +18,10 @@ pub enum TensorError {
         /// Rows of the matrix.
         dimension: usize,
     },
+    /// A system of linear equations has no solution, or many.
+    #[error("a system of {dimension} linear equations has no unique solution")]
+    Singular {
+        /// Rows of the matrix.
+        dimension: usize,
+    },
 }

@@ -1,14 +1,32 @@
 //! The models: one file each, and one line in the registry below.
 
+mod appnp;
+mod bernnet;
+mod chebnet;
+mod dagnn;
 mod gat;
 mod gcn;
+mod gcnii;
 mod gin;
+mod gprgnn;
+mod jknet;
+mod mlp;
 mod r_soft_graph_ain;
+mod sgc;
 
+pub use appnp::AppnpConfig;
+pub use bernnet::BernnetConfig;
+pub use chebnet::ChebnetConfig;
+pub use dagnn::DagnnConfig;
 pub use gat::GatConfig;
 pub use gcn::GcnConfig;
+pub use gcnii::GcniiConfig;
 pub use gin::GinConfig;
+pub use gprgnn::{CoefficientStart, GprgnnConfig};
+pub use jknet::{JknetConfig, Jump};
+pub use mlp::MlpConfig;
 pub use r_soft_graph_ain::{Backbone, Head, RSoftGraphAinConfig};
+pub use sgc::SgcConfig;
 
 use serde::{Deserialize, Serialize};
 
@@ -151,4 +169,13 @@ registry! {
     "gcn" => Gcn(GcnConfig),
     "gat" => Gat(GatConfig),
     "gin" => Gin(GinConfig),
+    "mlp" => Mlp(MlpConfig),
+    "sgc" => Sgc(SgcConfig),
+    "appnp" => Appnp(AppnpConfig),
+    "gprgnn" => Gprgnn(GprgnnConfig),
+    "dagnn" => Dagnn(DagnnConfig),
+    "gcnii" => Gcnii(GcniiConfig),
+    "jknet" => Jknet(JknetConfig),
+    "chebnet" => Chebnet(ChebnetConfig),
+    "bernnet" => Bernnet(BernnetConfig),
 }

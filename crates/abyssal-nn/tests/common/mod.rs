@@ -5,6 +5,7 @@
 
 pub mod layers;
 pub mod linear_algebra;
+pub mod properties;
 pub mod reference;
 
 use std::sync::Arc;

@@ -1,0 +1,148 @@
+//! GCNII (Chen, Wei, Huang, Ding and Li: *Simple and deep graph convolutional networks*, ICML 2020): initial
+//! connections, and weights that approach the identity with depth.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use abyssal_tensor::ops::Activation;
+use abyssal_tensor::tape::Variable;
+use abyssal_tensor::{Matrix, Scalar};
+
+use super::{Model, ModelSettings, TaskShape};
+use crate::error::{require, require_rate, require_unit};
+use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
+
+/// `H⁰ = ReLU(X·W_in + b_in)`, then `L` times `H ← ReLU(((1-α)·Â·H + α·H⁰)·M(W_l))`, and `Z = H·W_out + b_out`,
+/// with `M(W) = (1-β_l)·I + β_l·W` and `β_l = ln(λ/l + 1)`.
+///
+/// GCNII* has two weights a layer: `H ← ReLU((1-α)·Â·H·M(W_l) + α·H⁰·M(W'_l))`. This is the paper's formula; in the
+/// released code the weights of GCNII* see `Â·H` and `H⁰` without the factors `1-α` and `α`.
+///
+/// Dropout as in the released code: of the features, and of what every layer and the classifier read (the `H⁰` of
+/// the connections is whole).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GcniiConfig {
+    /// `L`, how many convolutions, at least 1.
+    pub layers: usize,
+    /// `d`, the width of embeddings, at least 1.
+    pub hidden: usize,
+    /// `α`, the weight of the initial connection, in [0, 1].
+    pub initial: f64,
+    /// `λ`, how much the weights count in `β_l = ln(λ/l + 1)`, between 0 and 1e9.
+    pub mapping: f64,
+    /// Whether it is GCNII*, with a second weight a layer for the initial connection.
+    pub star: bool,
+    /// Dropout of the features, in [0, 1).
+    pub input_dropout: f64,
+    /// Dropout of what every layer and the classifier read, in [0, 1).
+    pub hidden_dropout: f64,
+}
+
+impl Default for GcniiConfig {
+    fn default() -> Self {
+        Self {
+            layers: 64,
+            hidden: 64,
+            initial: 0.1,
+            mapping: 0.5,
+            star: false,
+            input_dropout: 0.6,
+            hidden_dropout: 0.6,
+        }
+    }
+}
+
+impl ModelSettings for GcniiConfig {
+    const SUMMARY: &'static str = "GCN with initial connections and identity mapping (Chen et al., 2020)";
+    const ALIASES: &'static [(&'static str, &'static str)] =
+        &[("L", "layers"), ("d", "hidden"), ("alpha", "initial"), ("lambda", "mapping")];
+
+    fn validate(&self) -> Result<(), NnError> {
+        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
+        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_unit("initial", self.initial)?;
+        require((0.0..=1e9).contains(&self.mapping), "mapping", self.mapping, "between 0 and 1e9")?;
+        require_rate("input_dropout", self.input_dropout)?;
+        require_rate("hidden_dropout", self.hidden_dropout)
+    }
+
+    fn build<T: Scalar>(&self, task: TaskShape) -> Box<dyn Model<T>> {
+        let identity = Arc::new(Matrix::identity(self.hidden));
+        Box::new(Gcnii { config: self.clone(), task, identity })
+    }
+}
+
+struct Gcnii<T> {
+    config: GcniiConfig,
+    task: TaskShape,
+    /// `I`, d×d.
+    identity: Arc<Matrix<T>>,
+}
+
+impl<T: Scalar> Model<T> for Gcnii<T> {
+    fn specs(&self) -> Vec<ParameterSpec> {
+        let GcniiConfig { layers, hidden, star, .. } = self.config;
+        let mut specs = vec![
+            ParameterSpec::weight("input.weight", self.task.features, hidden),
+            ParameterSpec::bias("input.bias", hidden),
+        ];
+        for layer in 0..layers {
+            let mut names = vec![format!("layers.{layer}.weight")];
+            names.extend(star.then(|| format!("layers.{layer}.initial_weight")));
+            let weights = names.into_iter().map(|name| ParameterSpec::weight(name, hidden, hidden));
+            specs.extend(weights.map(|spec| spec.in_group(ParameterGroup::Hidden)));
+        }
+        let head = [
+            ParameterSpec::weight("head.weight", hidden, self.task.classes),
+            ParameterSpec::bias("head.bias", self.task.classes),
+        ];
+        specs.extend(head.map(|spec| spec.in_group(ParameterGroup::Output)));
+        specs
+    }
+
+    fn has_dropout(&self) -> bool {
+        self.config.input_dropout > 0.0 || self.config.hidden_dropout > 0.0
+    }
+
+    fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError> {
+        let GcniiConfig { initial: alpha, mapping, star, input_dropout, hidden_dropout, .. } = self.config;
+        let (of_input, rest) = pass.parameters.split_at(2);
+        let (of_layers, of_head) = rest.split_at(rest.len() - 2);
+        let tape = pass.tape;
+        let features = Embedding::Features(pass.dropout(input_dropout, 0));
+        let product = graph.transform(tape, &features, &of_input[0]);
+        let initial = tape.activate(&product, Some(&of_input[1]), Activation::Relu, None);
+        let dropout = pass.dropout(hidden_dropout, 1);
+        let mut hidden = match dropout {
+            Some(_) => tape.activate(&initial, None, Activation::Identity, dropout),
+            None => initial.clone(),
+        };
+        for (index, weights) in of_layers.chunks_exact(if star { 2 } else { 1 }).enumerate() {
+            let beta = (mapping / (index + 1) as f64).ln_1p();
+            let spread = tape.propagate(graph.adjacency(), &hidden);
+            let combined = if star {
+                let spread = tape.linear(&spread, &self.mapped(pass, beta, &weights[0]));
+                let initial = tape.linear(&initial, &self.mapped(pass, beta, &weights[1]));
+                tape.weighted_sum(&[(1.0 - alpha, &spread), (alpha, &initial)])
+            } else {
+                let combined = tape.weighted_sum(&[(1.0 - alpha, &spread), (alpha, &initial)]);
+                tape.linear(&combined, &self.mapped(pass, beta, &weights[0]))
+            };
+            let dropout = pass.dropout(hidden_dropout, 2 + index as u32);
+            hidden = tape.activate(&combined, None, Activation::Relu, dropout);
+            pass.observe(&hidden);
+        }
+        let scores = tape.linear(&hidden, &of_head[0]);
+        Ok(tape.activate(&scores, Some(&of_head[1]), Activation::Identity, None))
+    }
+}
+
+impl<T: Scalar> Gcnii<T> {
+    /// `M(W) = (1-β)·I + β·W`: d×d, so that the n×d embedding is multiplied once.
+    fn mapped(&self, pass: &Pass<T>, beta: f64, weight: &Variable<T>) -> Variable<T> {
+        let identity = pass.tape.constant(&self.identity);
+        pass.tape.weighted_sum(&[(1.0 - beta, &identity), (beta, weight)])
+    }
+}
