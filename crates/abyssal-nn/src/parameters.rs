@@ -43,6 +43,11 @@ impl ParameterSpec {
         Self { name: name.into(), shape: (1, outputs), initialization, group: ParameterGroup::Input }
     }
 
+    /// The same parameter with another start.
+    pub fn starting(self, initialization: Initialization) -> Self {
+        Self { initialization, ..self }
+    }
+
     /// The same parameter in another part of the model.
     pub fn in_group(self, group: ParameterGroup) -> Self {
         Self { group, ..self }

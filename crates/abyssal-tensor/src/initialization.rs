@@ -18,6 +18,8 @@ pub enum Initialization {
     KaimingUniform,
     /// He et al. (2015), for ReLU: normal with variance 2 / inputs.
     KaimingNormal,
+    /// Uniform in ±1/√inputs, the start of linear maps in PyTorch.
+    InverseRoot,
     /// All zero, for biases.
     Zeros,
     /// All one, for coefficients of filters.
@@ -38,6 +40,7 @@ impl Initialization {
             Self::XavierNormal => normal(*stream, (2.0 / both).sqrt()),
             Self::KaimingUniform => uniform(*stream, (6.0 / inputs_only).sqrt()),
             Self::KaimingNormal => normal(*stream, (2.0 / inputs_only).sqrt()),
+            Self::InverseRoot => uniform(*stream, inputs_only.sqrt().recip()),
             Self::Zeros => Box::new(|_| 0.0),
             Self::Ones => Box::new(|_| 1.0),
             Self::PageRank(restart) => Box::new(move |position| {
@@ -76,6 +79,7 @@ mod tests {
             (Initialization::XavierNormal, 2.0 / 300.0),
             (Initialization::KaimingUniform, 2.0 / 200.0),
             (Initialization::KaimingNormal, 2.0 / 200.0),
+            (Initialization::InverseRoot, 1.0 / 600.0),
             (Initialization::Zeros, 0.0),
             (Initialization::Ones, 1.0),
         ] {
@@ -85,6 +89,7 @@ mod tests {
             assert!((variance - expected).abs() < 0.05 * 0.01, "{kind:?}: {variance}, not {expected}");
         }
     }
+
     #[test]
     fn shares_sum_to_one() {
         let stream = Stream::new(4, Purpose::Initialization, 0, 0);

@@ -36,6 +36,8 @@ pub struct Best {
     pub strict: Option<EpochMetrics>,
     /// Under the paper's selection.
     pub paper: Option<EpochMetrics>,
+    /// The first one with the lowest validation loss.
+    pub lowest_loss: Option<EpochMetrics>,
 }
 
 impl Best {
@@ -47,6 +49,13 @@ impl Best {
         }
     }
 
+    /// The last epoch that was better than all before it, in validation accuracy (under the given rule) or in validation
+    /// loss; 0 before the first one. Patience counts from here: the loss often still falls where accuracy rests.
+    pub fn last_progress(&self, selection: Selection) -> usize {
+        let epochs = [self.under(selection), self.lowest_loss.as_ref()];
+        epochs.into_iter().flatten().map(|metrics| metrics.epoch).max().unwrap_or(0)
+    }
+
     /// Looks at a new epoch; tells whether it is the best under the given rule.
     pub fn update(&mut self, metrics: &EpochMetrics, selection: Selection) -> bool {
         let mut improved = false;
@@ -55,6 +64,9 @@ impl Best {
                 *best = Some(*metrics);
                 improved |= rule == selection;
             }
+        }
+        if self.lowest_loss.as_ref().is_none_or(|best| metrics.validation_loss < best.validation_loss) {
+            self.lowest_loss = Some(*metrics);
         }
         improved
     }
@@ -85,5 +97,18 @@ mod tests {
         assert!(best.update(&metrics(4, 0.8, 0.8, 0.4), Selection::Strict), "a tie with lower loss");
         assert_eq!(best.strict.unwrap().epoch, 4);
         assert_eq!(best.paper.unwrap().epoch, 3, "the paper's rule took the larger test accuracy");
+    }
+
+    #[test]
+    fn a_lower_loss_is_progress_too() {
+        let mut best = Best::default();
+        assert_eq!(best.last_progress(Selection::Strict), 0);
+        for (epoch, validation, loss, progress) in
+            [(1, 0.7, 1.0, 1), (2, 0.6, 0.9, 2), (3, 0.6, 1.2, 2), (4, 0.8, 1.5, 4), (5, 0.7, 1.0, 4)]
+        {
+            best.update(&metrics(epoch, validation, loss, 0.5), Selection::Strict);
+            assert_eq!(best.last_progress(Selection::Strict), progress, "epoch {epoch}");
+        }
+        assert_eq!(best.strict.unwrap().epoch, 4);
     }
 }

@@ -109,13 +109,10 @@ impl Trainer {
         self.next_step = None;
     }
 
-    /// Whether all epochs are done, or none of the last `patience` was better.
+    /// Whether all epochs are done, or none of the last `patience` made progress.
     pub fn is_finished(&self) -> bool {
         let train = &self.config.train;
-        let waiting = match self.state.best.under(train.selection) {
-            Some(best) => self.state.epoch - best.epoch,
-            None => 0,
-        };
+        let waiting = self.state.epoch - self.state.best.last_progress(train.selection);
         self.state.epoch >= train.epochs || (train.patience > 0 && waiting >= train.patience)
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::ops::Activation;
 use abyssal_tensor::tape::Variable;
-use abyssal_tensor::{Matrix, Scalar};
+use abyssal_tensor::{Initialization, Matrix, Scalar};
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::error::{require, require_rate, require_unit};
@@ -99,7 +99,11 @@ impl<T: Scalar> Model<T> for Gcnii<T> {
             ParameterSpec::bias("head.bias", self.task.classes),
         ];
         specs.extend(head.map(|spec| spec.in_group(ParameterGroup::Output)));
-        specs
+        let start = |spec: ParameterSpec| match spec.initialization {
+            Initialization::XavierUniform => spec.starting(Initialization::InverseRoot),
+            _ => spec,
+        };
+        specs.into_iter().map(start).collect()
     }
 
     fn has_dropout(&self) -> bool {

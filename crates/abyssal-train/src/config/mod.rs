@@ -17,10 +17,10 @@ use crate::{Selection, TrainError};
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
     /// The method as the paper describes it, with published settings where there are some for model and dataset
-    /// (`presets/MODEL/DATASET.toml`).
+    /// (`presets/MODEL.toml`).
     #[default]
     Paper,
-    /// The method as the released code computes it; `presets/reference` lists the differences.
+    /// The method as the released code computes it; `presets/reference.toml` lists the differences.
     Reference,
 }
 
@@ -94,7 +94,7 @@ pub struct TrainConfig {
     pub output_weight_decay: PartDecay,
     /// Where weight decay enters: `l2` (into the gradient) or `decoupled` (AdamW).
     pub weight_decay_kind: WeightDecay,
-    /// Stop after this many epochs without a better one; 0 trains all epochs.
+    /// Stop after this many epochs without a better validation accuracy or a lower validation loss; 0 trains all epochs.
     pub patience: usize,
     /// Which epoch's weights are the result: `strict`, or `paper` for comparison.
     pub selection: Selection,

@@ -1,36 +1,43 @@
 //! Settings that come with the program: published ones for a model on a dataset, and those of the released code.
 
+use toml::{Table, Value};
+
+use super::resolve::flatten;
+
 macro_rules! files {
-    ($($folder:literal: [$($name:literal),* $(,)?],)*) => {
-        /// Every file of `presets/`, as `(folder, name, contents)`.
-        const FILES: &[(&str, &str, &str)] = &[
-            $($(($folder, $name, include_str!(concat!("../../presets/", $folder, "/", $name, ".toml"))),)*)*
-        ];
+    ($($name:literal),* $(,)?) => {
+        /// Every file of `presets/`, as `(name, contents)`.
+        const FILES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../presets/", $name, ".toml"))),)*];
     };
 }
 
 files! {
-    "reference": ["all", "texas", "wisconsin", "cornell", "cornell-2020", "actor"],
-    "gcn": ["cora", "citeseer", "pubmed"],
-    "r-soft-graph-ain": [
-        "cora", "citeseer", "pubmed", "coauthor-cs", "coauthor-physics", "amazon-computers", "amazon-photo", "texas",
-        "wisconsin", "cornell", "cornell-2020", "actor", "ogbn-arxiv",
-    ],
+    "reference", "r-soft-graph-ain", "gcn", "gat", "sgc", "appnp", "gprgnn", "dagnn", "gcnii", "jknet", "chebnet",
+    "bernnet",
 }
 
-/// The published settings of a model on a dataset, if there are some.
-pub(super) fn published(model: &str, dataset: &str) -> Option<&'static str> {
-    find(model, dataset)
+/// The published settings of a model: for every dataset, then for this one.
+pub(super) fn published(model: &str, dataset: &str) -> Vec<(String, Value)> {
+    settings(model, dataset)
 }
 
 /// What the released code does differently: on every dataset, then on this one.
-pub(super) fn reference(dataset: &str) -> impl Iterator<Item = &'static str> {
-    ["all", dataset].into_iter().filter_map(|name| find("reference", name))
+pub(super) fn reference(dataset: &str) -> Vec<(String, Value)> {
+    settings("reference", dataset)
 }
 
-fn find(folder: &str, name: &str) -> Option<&'static str> {
-    let file = FILES.iter().find(|(in_folder, of_name, _)| *in_folder == folder && *of_name == name);
-    file.map(|(_, _, contents)| *contents)
+/// The sections `[all.…]` and `[DATASET.…]` of a file, which may be missing.
+fn settings(file: &str, dataset: &str) -> Vec<(String, Value)> {
+    // Both releases of Cornell share their settings.
+    let dataset = if dataset == "cornell-2020" { "cornell" } else { dataset };
+    let Some((_, contents)) = FILES.iter().find(|(name, _)| *name == file) else { return Vec::new() };
+    let sections = parse(contents);
+    let section = |name| sections.get(name).and_then(Value::as_table).map(flatten).unwrap_or_default();
+    section("all").into_iter().chain(section(dataset)).collect()
+}
+
+fn parse(contents: &str) -> Table {
+    contents.parse().expect("presets are part of the program and tested")
 }
 
 #[cfg(test)]
@@ -39,19 +46,44 @@ mod tests {
     use abyssal_nn::models::ModelConfig;
 
     use super::*;
+    use crate::Config;
 
     #[test]
     fn files_are_about_models_and_datasets_there_are() {
-        for (folder, name, _) in FILES {
-            assert!(*folder == "reference" || ModelConfig::named(folder).is_some(), "{folder}");
-            assert!(*name == "all" || Benchmark::named(name).is_some(), "{name}");
+        for (file, contents) in FILES {
+            assert!(*file == "reference" || ModelConfig::named(file).is_some(), "{file}");
+            assert!(contents.starts_with('#'), "{file}: the source comes first");
+            for dataset in parse(contents).keys() {
+                assert!(dataset == "all" || Benchmark::named(dataset).is_some(), "{file}: {dataset}");
+            }
+        }
+    }
+
+    /// Every published setting is one its model has, and is in effect.
+    #[test]
+    fn published_settings_are_taken_whole() {
+        for (file, _) in FILES.iter().filter(|(file, _)| *file != "reference") {
+            for benchmark in Benchmark::all() {
+                let chosen = [("model.name", *file), ("data.name", benchmark.name)];
+                let chosen = chosen.map(|(key, value)| (key.to_string(), Value::from(value)));
+                let config = Config::resolve(None, &chosen).unwrap_or_else(|error| panic!("{file}: {error}"));
+                let resolved = flatten(&config.table());
+                let published = published(file, benchmark.name);
+                for (index, (key, value)) in published.iter().enumerate() {
+                    let overruled = published[index + 1..].iter().any(|(later, _)| later == key);
+                    let found = resolved.iter().find(|(name, _)| name == key);
+                    let (_, found) =
+                        found.unwrap_or_else(|| panic!("{file} has no {key} ({})", benchmark.name));
+                    assert!(overruled || found == value, "{file}, {}: {key} is {found}", benchmark.name);
+                }
+            }
         }
     }
 
     #[test]
     fn our_model_has_settings_for_every_benchmark() {
         for benchmark in Benchmark::all() {
-            assert!(published("r-soft-graph-ain", benchmark.name).is_some(), "{}", benchmark.name);
+            assert!(!published("r-soft-graph-ain", benchmark.name).is_empty(), "{}", benchmark.name);
         }
     }
 }
