@@ -3,11 +3,17 @@
 //! They are methods of [`crate::tape::Tape`]: `tape.linear(&x, &w)`.
 
 mod activate;
+mod batch_normalize;
 mod combine;
 mod cross_entropy;
 mod dropout;
+mod group_normalize;
+mod layer_normalize;
 mod linear;
+mod node_normalize;
+mod pair_normalize;
 mod propagate;
+mod row_sums;
 mod soft_normalize;
 mod sparse_linear;
 
@@ -15,6 +21,7 @@ pub use activate::Activation;
 pub use combine::{Centering, Connections, Memory, Mixture};
 pub use cross_entropy::{Targets, mean_cross_entropy};
 pub use dropout::Dropout;
+pub use pair_normalize::PairNormalization;
 pub use soft_normalize::{Gradient, SoftNormalization};
 
 #[cfg(test)]
