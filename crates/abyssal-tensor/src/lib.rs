@@ -17,6 +17,7 @@ mod initialization;
 mod kernels;
 mod matrix;
 mod scalar;
+mod solve;
 mod sparse;
 mod vectorized;
 
@@ -24,4 +25,5 @@ pub use error::TensorError;
 pub use initialization::Initialization;
 pub use matrix::Matrix;
 pub use scalar::Scalar;
+pub use solve::solve;
 pub use sparse::{Csr, SparseOperator};

@@ -5,17 +5,22 @@
 mod activate;
 mod batch_normalize;
 mod combine;
+mod concatenate;
 mod cross_entropy;
 mod dropout;
+mod gate;
 mod group_normalize;
 mod layer_normalize;
 mod linear;
+mod maximum;
+mod mix;
 mod node_normalize;
 mod pair_normalize;
 mod propagate;
 mod row_sums;
 mod soft_normalize;
 mod sparse_linear;
+mod weighted_sum;
 
 pub use activate::Activation;
 pub use combine::{Centering, Connections, Memory, Mixture};
