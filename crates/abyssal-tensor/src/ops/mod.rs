@@ -7,6 +7,7 @@ mod batch_normalize;
 mod combine;
 mod concatenate;
 mod cross_entropy;
+mod drop_rows;
 mod dropout;
 mod gate;
 mod group_normalize;
@@ -17,6 +18,7 @@ mod mix;
 mod node_normalize;
 mod pair_normalize;
 mod propagate;
+mod propagate_reweighted;
 mod row_sums;
 mod soft_normalize;
 mod sparse_linear;
@@ -27,6 +29,7 @@ pub use combine::{Centering, Connections, Memory, Mixture};
 pub use cross_entropy::{Targets, mean_cross_entropy};
 pub use dropout::Dropout;
 pub use pair_normalize::PairNormalization;
+pub use propagate_reweighted::Reweighting;
 pub use soft_normalize::{Gradient, SoftNormalization};
 
 #[cfg(test)]
