@@ -6,14 +6,20 @@
 pub mod aggregation;
 pub mod models;
 
+mod connection;
+mod dropping;
 mod error;
 mod input;
+mod normalization;
 mod parameters;
 mod pass;
 mod soft_layer;
 
+pub use connection::ConnectionKind;
+pub use dropping::Dropping;
 pub use error::NnError;
 pub use input::{Embedding, GraphInput, InputFeatures, Operator};
+pub use normalization::{Normalization, NormalizationKind};
 pub use parameters::{ParameterGroup, ParameterSpec, Parameters};
 pub use pass::{Mode, Pass};
 pub use soft_layer::{Connections, Rank, RankRounding, SoftLayer};

@@ -60,10 +60,13 @@ impl<'a, T: Scalar> Pass<'a, T> {
 
     /// The dropout of one place in the model, numbered by the model; `None` when nothing is dropped.
     pub fn dropout(&self, rate: f64, place: u32) -> Option<Dropout> {
+        Dropout::new(rate, self.stream(place)?)
+    }
+
+    /// The random numbers of one place in the model, numbered by the model; `None` in evaluation.
+    pub fn stream(&self, place: u32) -> Option<Stream> {
         match self.mode {
-            Mode::Training { seed, epoch } => {
-                Dropout::new(rate, Stream::new(seed, Purpose::Dropout, epoch, place))
-            }
+            Mode::Training { seed, epoch } => Some(Stream::new(seed, Purpose::Dropout, epoch, place)),
             Mode::Evaluation => None,
         }
     }

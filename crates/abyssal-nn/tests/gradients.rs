@@ -282,7 +282,13 @@ fn gcn_has_exact_gradients() {
         for (hidden, dropout, mode) in
             [(4, 0.0, Mode::Evaluation), (4, 0.3, TRAINING), (7, 0.0, TRAINING), (7, 0.3, TRAINING)]
         {
-            let config = GcnConfig { layers: 4, hidden, input_dropout: dropout, hidden_dropout: dropout };
+            let config = GcnConfig {
+                layers: 4,
+                hidden,
+                input_dropout: dropout,
+                hidden_dropout: dropout,
+                ..Default::default()
+            };
             let setups = (0..300).map(|seed| {
                 let mut setup = problem.setup::<f64>(&ModelConfig::Gcn(config.clone()), seed);
                 setup.mode = mode;

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use abyssal_nn::models::{GcnConfig, ModelConfig, ModelSettings, RSoftGraphAinConfig};
+use abyssal_nn::models::{GcnConfig, ModelConfig, ModelSettings, PairNormConfig, RSoftGraphAinConfig};
 use abyssal_nn::{NnError, Rank, RankRounding};
 use abyssal_tensor::ops::Gradient;
 use serde::Serialize;
@@ -89,8 +89,19 @@ fn settings_of_r_soft_graph_ain_out_of_range_are_refused() {
 #[test]
 fn settings_of_gcn_out_of_range_are_refused() {
     let mut rows = vec![("layers", "0", "0", AT_LEAST_ONE), ("hidden", "0", "0", AT_LEAST_ONE)];
-    rows.extend(each(&["input_dropout", "hidden_dropout"], RATE_REFUSED, RATE));
+    rows.extend(each(&["input_dropout", "hidden_dropout", "drop_edge", "drop_node"], RATE_REFUSED, RATE));
     assert_refused::<GcnConfig>("gcn", &rows);
+}
+
+/// `L, d ≥ 1`, `0 < s ≤ 1e6`, dropout in [0, 1).
+#[test]
+fn settings_of_pairnorm_out_of_range_are_refused() {
+    let mut rows = vec![("layers", "0", "0", AT_LEAST_ONE), ("hidden", "0", "0", AT_LEAST_ONE)];
+    const SCALE_REFUSED: &[(&str, &str)] =
+        &[("0.0", "0"), ("-1.0", "-1"), ("1e7", "10000000"), ("nan", "NaN"), ("inf", "inf")];
+    rows.extend(each(&["scale"], SCALE_REFUSED, "above 0 and at most 1e6"));
+    rows.extend(each(&["input_dropout", "hidden_dropout"], RATE_REFUSED, RATE));
+    assert_refused::<PairNormConfig>("pairnorm", &rows);
 }
 
 /// The ends of ranges belong to them where the documentation says so, and defaults are valid.

@@ -1,9 +1,11 @@
 //! The models: one file each, and one line in the registry below.
 
 mod gcn;
+mod pair_norm;
 mod r_soft_graph_ain;
 
 pub use gcn::GcnConfig;
+pub use pair_norm::PairNormConfig;
 pub use r_soft_graph_ain::{Head, RSoftGraphAinConfig};
 
 use serde::{Deserialize, Serialize};
@@ -145,4 +147,5 @@ macro_rules! registry {
 registry! {
     "r-soft-graph-ain" => RSoftGraphAin(RSoftGraphAinConfig),
     "gcn" => Gcn(GcnConfig),
+    "pairnorm" => PairNorm(PairNormConfig),
 }
