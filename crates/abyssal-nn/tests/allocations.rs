@@ -12,8 +12,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use abyssal_graph::Features;
-use abyssal_nn::models::{ModelConfig, RSoftGraphAinConfig};
-use abyssal_nn::{Mode, Pass};
+use abyssal_nn::models::{GcnConfig, ModelConfig, RSoftGraphAinConfig};
+use abyssal_nn::{ConnectionKind, Mode, NormalizationKind, Pass};
 use abyssal_tensor::Csr;
 use abyssal_tensor::gemm::product;
 use abyssal_tensor::ops::Gradient;
@@ -93,8 +93,8 @@ fn warm_up_threads() {
     });
 }
 
-/// The second and the third training pass over one pool take every matrix from it, full and detached, on dense, on
-/// sparse and on symmetric sparse features.
+/// The second and the third training pass over one pool take every matrix from it, with every model of
+/// [`configs`], on dense, on sparse and on symmetric sparse features.
 #[test]
 fn passes_after_the_first_allocate_no_matrices() {
     let (dense, sparse) = (random_features(2000, 40, 2), sparse_features(2000, 40, 2));
@@ -103,15 +103,7 @@ fn passes_after_the_first_allocate_no_matrices() {
     let symmetric = Features::Sparse(Csr::from_entries(2000, 2000, ones).unwrap());
     for (name, features) in [("dense", dense), ("sparse", sparse), ("symmetric", symmetric)] {
         let problem = Problem::new(connected_graph(2000, 6000, 1), features, 5);
-        for gradient in [Gradient::Full, Gradient::Detached] {
-            let config = ModelConfig::RSoftGraphAin(RSoftGraphAinConfig {
-                layers: 6,
-                hidden: 32,
-                gradient,
-                input_dropout: 0.3,
-                hidden_dropout: 0.3,
-                ..Default::default()
-            });
+        for (kind, config) in configs() {
             let counts = with_threads(THREADS, || {
                 warm_up_threads();
                 let setup = problem.setup::<f32>(&config, 3);
@@ -120,8 +112,45 @@ fn passes_after_the_first_allocate_no_matrices() {
             });
             let [first, second, third] = counts.unwrap();
             // The counter counts: the first pass fills the pool.
-            assert!(first > 20, "{name} features, {gradient:?}: {first} allocations in the first pass");
-            assert_eq!((second, third), (0, 0), "{name} features, {gradient:?}: allocations in later passes");
+            assert!(first > 20, "{name} features, {kind}: {first} allocations in the first pass");
+            assert_eq!((second, third), (0, 0), "{name} features, {kind}: allocations in later passes");
         }
     }
+}
+
+/// R-SoftGraphAIN full and detached, and GCN with everything that can be put on it.
+fn configs() -> Vec<(String, ModelConfig)> {
+    let soft = [Gradient::Full, Gradient::Detached].map(|gradient| {
+        let config = RSoftGraphAinConfig {
+            layers: 6,
+            hidden: 32,
+            gradient,
+            input_dropout: 0.3,
+            hidden_dropout: 0.3,
+            ..Default::default()
+        };
+        (format!("{gradient:?}"), ModelConfig::RSoftGraphAin(config))
+    });
+    let parts = [
+        (NormalizationKind::Batch, ConnectionKind::Residual),
+        (NormalizationKind::Layer, ConnectionKind::Initial),
+        (NormalizationKind::Pair, ConnectionKind::Dense),
+        (NormalizationKind::PairScs, ConnectionKind::Jumping),
+        (NormalizationKind::Node, ConnectionKind::JumpingMaximum),
+        (NormalizationKind::Group, ConnectionKind::None),
+    ];
+    let gcn = parts.map(|(normalization, connection)| {
+        let (layers, hidden, drop_edge, drop_node) = (6, 32, 0.3, 0.2);
+        let config = GcnConfig {
+            layers,
+            hidden,
+            normalization,
+            connection,
+            drop_edge,
+            drop_node,
+            ..Default::default()
+        };
+        (format!("{normalization:?}, {connection:?}"), ModelConfig::Gcn(config))
+    });
+    soft.into_iter().chain(gcn).collect()
 }

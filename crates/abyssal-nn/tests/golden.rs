@@ -105,3 +105,21 @@ fn r_soft_graph_ain_equals_pytorch() {
 fn gcn_equals_pytorch() {
     check("gcn", include_str!("golden/gcn.json"), 1);
 }
+
+/// Every normalisation on three layers: PyTorch Geometric's modules, and plain formulas where it has none.
+#[test]
+fn gcn_with_normalizations_equals_pytorch() {
+    check("gcn", include_str!("golden/gcn_normalizations.json"), 8);
+}
+
+/// Every connection on four layers.
+#[test]
+fn gcn_with_connections_equals_pytorch() {
+    check("gcn", include_str!("golden/gcn_connections.json"), 5);
+}
+
+/// All three variants with another scale.
+#[test]
+fn pairnorm_equals_pytorch() {
+    check("pairnorm", include_str!("golden/pairnorm.json"), 3);
+}
