@@ -130,6 +130,19 @@ impl Graph {
         })
     }
 
+    /// The graph with those edges alone that `keep` says. It is asked with a node and one of its neighbours; in an
+    /// undirected graph it must say the same for both ends.
+    pub fn filtered(&self, keep: impl Fn(u32, u32) -> bool) -> Self {
+        let mut offsets = vec![0];
+        let mut neighbours = Vec::with_capacity(self.neighbours.len());
+        for node in 0..self.nodes() {
+            let kept = self.neighbours(node).iter().filter(|&&neighbour| keep(node as u32, neighbour));
+            neighbours.extend(kept);
+            offsets.push(neighbours.len());
+        }
+        Self { offsets, neighbours, directed: self.directed, self_loops: self.self_loops }
+    }
+
     /// The same graph without directions.
     pub fn undirected(&self) -> Cow<'_, Self> {
         if !self.directed {

@@ -60,3 +60,13 @@ pub(crate) fn require_rate(key: &'static str, value: f64) -> Result<(), NnError>
 pub(crate) fn require_unit(key: &'static str, value: f64) -> Result<(), NnError> {
     require((0.0..=1.0).contains(&value), key, value, "between 0 and 1")
 }
+
+/// Checks the weights `(α, β, γ)` of the terms of a layer, which are divided by their sum.
+pub(crate) fn require_shares(aggregated: f64, residual: f64, initial: f64) -> Result<(), NnError> {
+    // Beyond this bound the sum of the three could overflow.
+    let weight = |value: f64| (0.0..=1e9).contains(&value);
+    let positive = weight(aggregated) && aggregated > 0.0;
+    require(positive, "aggregated", aggregated, "above 0 and at most 1e9")?;
+    require(weight(residual), "residual", residual, "between 0 and 1e9")?;
+    require(weight(initial), "initial", initial, "between 0 and 1e9")
+}

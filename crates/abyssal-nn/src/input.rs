@@ -1,6 +1,7 @@
 //! A graph as models see it.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use abyssal_graph::{Features, Graph, Normalization, adjacency, normalized_adjacency, two_hop_graph};
@@ -37,6 +38,8 @@ const OPERATORS: usize = 5;
 /// A graph with its features and the operators models propagate with.
 #[derive(Debug)]
 pub struct GraphInput<T> {
+    /// Tells it from all others in this process.
+    identity: u64,
     graph: Graph,
     features: InputFeatures<T>,
     /// One place an [`Operator`], made when a model first wants it.
@@ -51,6 +54,8 @@ pub struct GraphInput<T> {
 pub enum Embedding<'a, T: Scalar> {
     /// The graph's features, after dropout.
     Features(Option<Dropout>),
+    /// The same, after dropout of whole nodes as well.
+    SomeFeatures(Option<Dropout>, Dropout),
     /// An embedding of the nodes.
     Hidden(&'a Variable<T>),
 }
@@ -62,14 +67,29 @@ impl<T: Scalar> GraphInput<T> {
             Features::Dense(matrix) => InputFeatures::Dense(Arc::new(matrix.cast())),
             Features::Sparse(matrix) => InputFeatures::Sparse(Arc::new(SparseOperator::new(matrix.cast()))),
         };
-        let operators = [const { OnceLock::new() }; OPERATORS];
+        Self::with(graph.clone(), features, OnceLock::new())
+    }
+
+    fn with(graph: Graph, features: InputFeatures<T>, dense: OnceLock<Arc<Matrix<T>>>) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
         Self {
-            graph: graph.clone(),
+            identity: COUNT.fetch_add(1, Ordering::Relaxed),
+            graph,
             features,
-            operators,
+            operators: [const { OnceLock::new() }; OPERATORS],
             propagated: Mutex::default(),
-            dense: OnceLock::new(),
+            dense,
         }
+    }
+
+    /// A number that no other one in this process has.
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// The same features on another graph of as many nodes.
+    pub fn on(&self, graph: Graph) -> Self {
+        Self::with(graph, self.features.clone(), self.dense.clone())
     }
 
     /// Number of nodes.
@@ -126,6 +146,9 @@ impl<T: Scalar> GraphInput<T> {
                 let written = self.dense.get_or_init(|| Arc::new(features.matrix().to_dense()));
                 dense(tape, written, *dropout)
             }
+            (Embedding::SomeFeatures(dropout, nodes), _) => {
+                tape.drop_rows(&self.dense(tape, &Embedding::Features(*dropout)), *nodes)
+            }
         }
     }
 
@@ -156,6 +179,10 @@ impl<T: Scalar> GraphInput<T> {
             }
             (Embedding::Features(dropout), InputFeatures::Dense(features)) => {
                 tape.linear(&dense(tape, features, *dropout), weight)
+            }
+            // Rows of X are rows of XW, and those are fewer numbers.
+            (Embedding::SomeFeatures(dropout, nodes), _) => {
+                tape.drop_rows(&self.transform(tape, &Embedding::Features(*dropout), weight), *nodes)
             }
         }
     }

@@ -1,6 +1,7 @@
 //! One pass through a model: the tape, the weights on it, and whether it is for training.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use abyssal_tensor::Scalar;
 use abyssal_tensor::ops::Dropout;
@@ -31,7 +32,7 @@ pub struct Pass<'a, T: Scalar> {
     pub parameters: Vec<Variable<T>>,
     mode: Mode,
     /// The embeddings of the layers, if somebody wants to look at them.
-    observed: Option<RefCell<Vec<Variable<T>>>>,
+    observed: Option<Rc<RefCell<Vec<Variable<T>>>>>,
 }
 
 impl<'a, T: Scalar> Pass<'a, T> {
@@ -43,12 +44,19 @@ impl<'a, T: Scalar> Pass<'a, T> {
 
     /// The same pass, keeping the embeddings that layers show with [`Pass::observe`].
     pub fn observing(self) -> Self {
-        Self { observed: Some(RefCell::default()), ..self }
+        Self { observed: Some(Rc::default()), ..self }
     }
 
     /// Whether somebody looks, for models whose fastest way shows nothing.
     pub fn is_observing(&self) -> bool {
         self.observed.is_some()
+    }
+
+    /// A part of this pass through which no gradient flows and in which nothing is dropped, with the given weights. What
+    /// it shows to [`Pass::observe`] is shown by this one too.
+    pub(crate) fn stopped(&self, parameters: &[Variable<T>]) -> Self {
+        let parameters = parameters.iter().map(Variable::detached).collect();
+        Self { tape: self.tape, parameters, mode: Mode::Evaluation, observed: self.observed.clone() }
     }
 
     /// Shows the output of a layer. Models call it once a layer, in order; it costs nothing if nobody looks.
@@ -65,10 +73,13 @@ impl<'a, T: Scalar> Pass<'a, T> {
 
     /// The dropout of one place in the model, numbered by the model; `None` when nothing is dropped.
     pub fn dropout(&self, rate: f64, place: u32) -> Option<Dropout> {
+        Dropout::new(rate, self.stream(place)?)
+    }
+
+    /// The random numbers of one place in the model, numbered by the model; `None` in evaluation.
+    pub fn stream(&self, place: u32) -> Option<Stream> {
         match self.mode {
-            Mode::Training { seed, epoch } => {
-                Dropout::new(rate, Stream::new(seed, Purpose::Dropout, epoch, place))
-            }
+            Mode::Training { seed, epoch } => Some(Stream::new(seed, Purpose::Dropout, epoch, place)),
             Mode::Evaluation => None,
         }
     }

@@ -7,6 +7,9 @@ use abyssal_tensor::spectral::Whitening;
 use abyssal_tensor::tape::{Tape, Variable};
 use abyssal_tensor::{Scalar, TensorError};
 
+use crate::NnError;
+use crate::error::require;
+
 /// How many eigen-directions are whitened.
 ///
 /// In a configuration, a whole number is a count (`rank = 48`) and a number with a point is a share of the width
@@ -40,6 +43,18 @@ impl Rank {
             (Rank::Ratio(ratio), RankRounding::FloorPlusOne) => (width as f64 * ratio).floor() as usize + 1,
         };
         count.clamp(1, width)
+    }
+
+    /// Checks it against the width of embeddings.
+    pub(crate) fn validate(self, width: usize) -> Result<(), NnError> {
+        match self {
+            Rank::Count(count) => {
+                require((1..=width).contains(&count), "rank", count, "a count from 1 to model.hidden")
+            }
+            Rank::Ratio(ratio) => {
+                require(ratio > 0.0 && ratio <= 1.0, "rank", ratio, "a ratio above 0 and at most 1")
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use abyssal_graph::{Features, Graph};
-use abyssal_nn::models::{ModelConfig, TaskShape};
+use abyssal_nn::models::{ModelConfig, Precision, TaskShape};
 use abyssal_nn::{GraphInput, Mode, Parameters};
 use abyssal_tensor::ops::Targets;
 use abyssal_tensor::{Matrix, Scalar};
@@ -43,7 +43,7 @@ impl Golden {
     /// Compares every case in one precision.
     ///
     /// All values are of order 1 (weights, logits and gradients alike), so the tolerance is absolute.
-    fn check<T: Scalar>(&self, model: &str, tolerance: f64) {
+    fn check<T: Precision>(&self, model: &str, tolerance: f64) {
         for case in &self.cases {
             let what = format!("{model}, {}, {}", case.name, T::NAME);
             let outcome = self.setup::<T>(model, case).train();
@@ -58,7 +58,7 @@ impl Golden {
         }
     }
 
-    fn setup<T: Scalar>(&self, model: &str, case: &Case) -> Setup<T> {
+    fn setup<T: Precision>(&self, model: &str, case: &Case) -> Setup<T> {
         let mut config = case.config.clone();
         config["name"] = model.into();
         let config: ModelConfig = serde_json::from_value(config).expect("a configuration of ours");
@@ -136,4 +136,22 @@ fn models_that_propagate_equal_pytorch() {
     check("jknet", include_str!("golden/jknet.json"), 2);
     check("chebnet", include_str!("golden/chebnet.json"), 1);
     check("bernnet", include_str!("golden/bernnet.json"), 1);
+}
+
+/// Every normalisation on three layers: PyTorch Geometric's modules, and plain formulas where it has none.
+#[test]
+fn normalizations_equal_pytorch() {
+    check("modular", include_str!("golden/modular_normalizations.json"), 8);
+}
+
+/// Every connection on four layers.
+#[test]
+fn connections_equal_pytorch() {
+    check("modular", include_str!("golden/modular_connections.json"), 5);
+}
+
+/// All three variants with another scale.
+#[test]
+fn pairnorm_equals_pytorch() {
+    check("pairnorm", include_str!("golden/pairnorm.json"), 3);
 }

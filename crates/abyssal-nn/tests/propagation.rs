@@ -1,90 +1,14 @@
-//! Models that propagate: what holds for all of them, and how they relate to each other.
+//! How models that propagate relate to each other.
 
 mod common;
 
 use abyssal_graph::Features;
-use abyssal_nn::Mode;
 use abyssal_nn::models::{
-    AppnpConfig, BernnetConfig, ChebnetConfig, CoefficientStart, DagnnConfig, GcniiConfig, GprgnnConfig,
-    JknetConfig, Jump, MlpConfig, ModelConfig, SgcConfig,
+    AppnpConfig, BernnetConfig, GcniiConfig, GprgnnConfig, MlpConfig, ModelConfig, SgcConfig,
 };
 use abyssal_tensor::Matrix;
 
-use common::properties::{
-    assert_equivariant, assert_exact_gradients, assert_finite_when_deep, assert_observable, assert_same_bits,
-};
 use common::{Problem, connected_graph, random_features, sparse_features};
-
-/// Every model and every choice of it, this deep and this wide, dropping what it can drop.
-fn models(layers: usize, hidden: usize) -> Vec<(&'static str, ModelConfig)> {
-    let (input_dropout, hidden_dropout) = (0.2, 0.3);
-    let gprgnn = GprgnnConfig {
-        layers,
-        hidden,
-        input_dropout,
-        hidden_dropout,
-        score_dropout: 0.2,
-        ..Default::default()
-    };
-    let random = GprgnnConfig { start: CoefficientStart::Random, ..gprgnn.clone() };
-    let gcnii = GcniiConfig { layers, hidden, input_dropout, hidden_dropout, ..Default::default() };
-    let star = GcniiConfig { star: true, ..gcnii.clone() };
-    let concat = JknetConfig { layers, hidden, mode: Jump::Concat, input_dropout, hidden_dropout };
-    let max = JknetConfig { mode: Jump::Max, ..concat.clone() };
-    let appnp = AppnpConfig { layers, hidden, input_dropout, hidden_dropout, ..Default::default() };
-    let chebnet = ChebnetConfig { layers, hidden, order: 3, input_dropout, hidden_dropout };
-    let bernnet = BernnetConfig { layers, hidden, input_dropout, hidden_dropout, score_dropout: 0.2 };
-    vec![
-        ("mlp", ModelConfig::Mlp(MlpConfig { layers, hidden, input_dropout, hidden_dropout })),
-        ("sgc", ModelConfig::Sgc(SgcConfig { layers, hidden })),
-        ("appnp", ModelConfig::Appnp(appnp)),
-        ("gprgnn", ModelConfig::Gprgnn(gprgnn)),
-        ("gprgnn, random start", ModelConfig::Gprgnn(random)),
-        ("dagnn", ModelConfig::Dagnn(DagnnConfig { layers, hidden, input_dropout, hidden_dropout })),
-        ("gcnii", ModelConfig::Gcnii(gcnii)),
-        ("gcnii*", ModelConfig::Gcnii(star)),
-        ("jknet, concat", ModelConfig::Jknet(concat)),
-        ("jknet, max", ModelConfig::Jknet(max)),
-        ("chebnet", ModelConfig::Chebnet(ChebnetConfig { order: 1, ..chebnet.clone() })),
-        ("chebnet, order 3", ModelConfig::Chebnet(chebnet)),
-        ("bernnet", ModelConfig::Bernnet(bernnet)),
-    ]
-}
-
-#[test]
-fn relabelled_nodes_keep_their_scores() {
-    for (name, config) in models(4, 8) {
-        assert_equivariant(name, &config);
-    }
-}
-
-#[test]
-fn gradients_are_exact() {
-    for (name, config) in models(3, 4) {
-        assert_exact_gradients(name, &config);
-    }
-}
-
-#[test]
-fn sixty_four_layers_are_finite() {
-    for (name, config) in models(64, 8) {
-        assert_finite_when_deep(name, &config);
-    }
-}
-
-#[test]
-fn any_number_of_threads_gives_the_same_bits() {
-    for (name, config) in models(5, 32) {
-        assert_same_bits(name, &config);
-    }
-}
-
-#[test]
-fn every_step_is_shown() {
-    for (name, config) in models(5, 8) {
-        assert_observable(name, &config);
-    }
-}
 
 fn problem() -> Problem {
     Problem::new(connected_graph(30, 20, 1), random_features(30, 5, 2), 3)
@@ -142,17 +66,6 @@ fn sgc_takes_both_ways_to_the_same_scores() {
     assert!(dense.logits.max_difference(&sparse.logits) < 1e-12);
     for ((name, first), (_, second)) in dense.gradients.iter().zip(&sparse.gradients) {
         assert!(first.max_difference(second) < 1e-12, "{name}");
-    }
-}
-
-/// A model says that it drops something exactly if training passes differ from evaluation.
-#[test]
-fn dropout_is_declared() {
-    for (name, config) in models(3, 8) {
-        let mut setup = problem().setup::<f64>(&config, 3);
-        let evaluated = setup.train().logits;
-        setup.mode = Mode::Training { seed: 1, epoch: 0 };
-        assert_eq!(setup.train().logits != evaluated, setup.model.has_dropout(), "{name}");
     }
 }
 

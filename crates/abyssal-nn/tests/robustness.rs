@@ -3,10 +3,10 @@
 mod common;
 
 use abyssal_graph::{Features, Graph};
-use abyssal_nn::models::{GcnConfig, ModelConfig, RSoftGraphAinConfig};
+use abyssal_nn::models::{GcnConfig, ModelConfig, Precision, RSoftGraphAinConfig};
 use abyssal_nn::{NnError, Rank};
 use abyssal_tensor::ops::{Centering, Gradient};
-use abyssal_tensor::{Csr, Matrix, Scalar, TensorError};
+use abyssal_tensor::{Csr, Matrix, TensorError};
 
 use common::{Problem, connected_graph, random_features};
 
@@ -31,7 +31,7 @@ fn assert_finite(name: &str, graph: &Graph, features: &Features, layers: usize) 
 }
 
 fn assert_finite_in_both(what: &str, problem: &Problem, config: &ModelConfig) {
-    fn run<T: Scalar>(what: &str, problem: &Problem, config: &ModelConfig) {
+    fn run<T: Precision>(what: &str, problem: &Problem, config: &ModelConfig) {
         let what = format!("{what}, {}", T::NAME);
         let outcome = problem.setup::<T>(config, 1).try_train();
         outcome.unwrap_or_else(|error| panic!("{what}: {error}")).assert_finite(&what);
@@ -156,7 +156,7 @@ fn features_of_any_size() {
 /// from 1.
 #[test]
 fn the_layer_that_leaves_the_finite_numbers_is_named() {
-    fn failure<T: Scalar>(problem: &Problem, gradient: Gradient, place: Option<(usize, f64)>) -> NnError {
+    fn failure<T: Precision>(problem: &Problem, gradient: Gradient, place: Option<(usize, f64)>) -> NnError {
         let config = RSoftGraphAinConfig { layers: 5, hidden: 8, gradient, ..Default::default() };
         let mut setup = problem.setup::<T>(&ModelConfig::RSoftGraphAin(config), 1);
         if let Some((index, value)) = place {

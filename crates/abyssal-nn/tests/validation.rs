@@ -4,11 +4,13 @@ mod common;
 
 use std::collections::BTreeSet;
 
+use abyssal_nn::aggregation::Backbone;
 use abyssal_nn::models::{
     AppnpConfig, BernnetConfig, ChebnetConfig, DagnnConfig, GatConfig, GcnConfig, GcniiConfig, GinConfig,
-    GprgnnConfig, JknetConfig, MlpConfig, ModelConfig, ModelSettings, RSoftGraphAinConfig, SgcConfig,
+    GprgnnConfig, Head, JknetConfig, MlpConfig, ModelConfig, ModelSettings, ModularConfig, PairNormConfig,
+    RSoftGraphAinConfig, SgcConfig,
 };
-use abyssal_nn::{NnError, Rank, RankRounding};
+use abyssal_nn::{ConnectionKind, NnError, Rank, RankRounding};
 use abyssal_tensor::ops::Gradient;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,6 +21,7 @@ const AT_LEAST_ONE: &str = "at least 1";
 const UNIT: &str = "between 0 and 1";
 const RATE: &str = "at least 0 and below 1";
 const RATIO: &str = "a ratio above 0 and at most 1";
+const SCALE: &str = "above 0 and at most 1e6";
 const COUNT: &str = "a count from 1 to model.hidden";
 
 /// Setting, value as written in a configuration, value as shown, range as shown.
@@ -28,6 +31,9 @@ const UNIT_REFUSED: &[(&str, &str)] =
     &[("-0.1", "-0.1"), ("1.5", "1.5"), ("nan", "NaN"), ("inf", "inf"), ("-inf", "-inf")];
 const RATE_REFUSED: &[(&str, &str)] =
     &[("-0.1", "-0.1"), ("1.0", "1"), ("1.5", "1.5"), ("nan", "NaN"), ("inf", "inf"), ("-inf", "-inf")];
+
+const SCALE_REFUSED: &[(&str, &str)] =
+    &[("0.0", "0"), ("-1.0", "-1"), ("1e7", "10000000"), ("nan", "NaN"), ("inf", "inf")];
 
 /// The same refused values for several settings.
 fn each(
@@ -63,30 +69,48 @@ fn assert_refused<C: ModelSettings + Serialize + DeserializeOwned>(name: &str, r
     assert_eq!(rows.iter().map(|row| row.0).collect::<BTreeSet<_>>(), numbers, "settings with a range");
 }
 
-/// `a, b, p, q ∈ [0, 1]`, `α > 0`, `β, γ ≥ 0`, `1 ≤ d₀ ≤ d` or a ratio in (0, 1], dropout in [0, 1), `L, d ≥ 1`.
-#[test]
-fn settings_of_r_soft_graph_ain_out_of_range_are_refused() {
-    let mut rows = vec![
-        ("layers", "0", "0", AT_LEAST_ONE),
-        ("hidden", "0", "0", AT_LEAST_ONE),
-        ("heads", "0", "0", AT_LEAST_ONE),
-        ("rank", "0", "0", COUNT),
-        ("rank", "65", "65", COUNT),
-        ("rank", "0.0", "0", RATIO),
-        ("rank", "1.01", "1.01", RATIO),
-        ("rank", "-0.5", "-0.5", RATIO),
-        ("rank", "-3", "-3", RATIO),
-        ("rank", "nan", "NaN", RATIO),
-        ("rank", "inf", "inf", RATIO),
-        ("aggregated", "0.0", "0", "above 0 and at most 1e9"),
-    ];
+/// Rows of the settings that R-SoftGraphAIN and its parts have in common.
+fn rows_of_soft_layers() -> Vec<Refused> {
+    let mut rows = each(&["layers", "hidden", "heads"], &[("0", "0")], AT_LEAST_ONE);
+    rows.extend(each(&["rank"], &[("0", "0"), ("65", "65")], COUNT));
+    const RATIO_REFUSED: &[(&str, &str)] =
+        &[("0.0", "0"), ("1.01", "1.01"), ("-0.5", "-0.5"), ("-3", "-3"), ("nan", "NaN"), ("inf", "inf")];
+    rows.extend(each(&["rank"], RATIO_REFUSED, RATIO));
     const WEIGHT_REFUSED: &[(&str, &str)] =
         &[("-0.1", "-0.1"), ("1e10", "10000000000"), ("nan", "NaN"), ("inf", "inf")];
+    rows.push(("aggregated", "0.0", "0", "above 0 and at most 1e9"));
     rows.extend(each(&["aggregated"], WEIGHT_REFUSED, "above 0 and at most 1e9"));
     rows.extend(each(&["residual", "initial"], WEIGHT_REFUSED, "between 0 and 1e9"));
     rows.extend(each(&["strength", "exponent", "residual_memory", "initial_decay"], UNIT_REFUSED, UNIT));
-    rows.extend(each(&["input_dropout", "hidden_dropout", "output_dropout"], RATE_REFUSED, RATE));
+    rows.extend(each(&["input_dropout", "hidden_dropout"], RATE_REFUSED, RATE));
+    rows
+}
+
+/// `a, b, p, q ∈ [0, 1]`, `α > 0`, `β, γ ≥ 0`, `1 ≤ d₀ ≤ d` or a ratio in (0, 1], dropout in [0, 1), `L, d ≥ 1`,
+/// `1 ≤ k ≤ 5`.
+#[test]
+fn settings_of_r_soft_graph_ain_out_of_range_are_refused() {
+    let mut rows = rows_of_soft_layers();
+    let head_layers = "between 1 and 5, and 1 with model.head = convolution";
+    rows.extend(each(&["head_layers"], &[("0", "0"), ("6", "6")], head_layers));
+    rows.extend(each(&["output_dropout"], RATE_REFUSED, RATE));
     assert_refused::<RSoftGraphAinConfig>("r-soft-graph-ain", &rows);
+    let config = RSoftGraphAinConfig { head: Head::Convolution, head_layers: 2, ..Default::default() };
+    assert!(config.validate().unwrap_err().to_string().contains(head_layers));
+}
+
+/// As above, `0 < s ≤ 1e6`, and connections that a backbone without weights cannot have.
+#[test]
+fn settings_of_modular_out_of_range_are_refused() {
+    let mut rows = rows_of_soft_layers();
+    rows.extend(each(&["scale"], SCALE_REFUSED, SCALE));
+    rows.extend(each(&["drop_edge", "drop_node"], RATE_REFUSED, RATE));
+    assert_refused::<ModularConfig>("modular", &rows);
+    let (backbone, connection) = (Backbone::Sgc, ConnectionKind::Dense);
+    let config = ModularConfig { backbone, connection, ..Default::default() };
+    assert!(
+        config.validate().unwrap_err().to_string().starts_with("model.connection = dense is out of range")
+    );
 }
 
 /// `L, d ≥ 1`, dropout in [0, 1).
@@ -144,6 +168,15 @@ fn settings_of_models_that_propagate_out_of_range_are_refused() {
     assert_refused::<ChebnetConfig>("chebnet", &chebnet);
     let bernnet = with(&[], &["input_dropout", "hidden_dropout", "score_dropout"]);
     assert_refused::<BernnetConfig>("bernnet", &bernnet);
+}
+
+/// `L, d ≥ 1`, `0 < s ≤ 1e6`, dropout in [0, 1).
+#[test]
+fn settings_of_pairnorm_out_of_range_are_refused() {
+    let mut rows = vec![("layers", "0", "0", AT_LEAST_ONE), ("hidden", "0", "0", AT_LEAST_ONE)];
+    rows.extend(each(&["scale"], SCALE_REFUSED, SCALE));
+    rows.extend(each(&["input_dropout", "hidden_dropout"], RATE_REFUSED, RATE));
+    assert_refused::<PairNormConfig>("pairnorm", &rows);
 }
 
 /// The ends of ranges belong to them where the documentation says so, and defaults are valid.
@@ -267,4 +300,17 @@ fn aliases_lead_to_settings() {
             assert!(!settings.contains_key(*alias), "{name}: {alias} is a setting");
         }
     }
+}
+
+/// A width that heads do not divide is refused by name, where there are heads.
+#[test]
+fn heads_divide_the_width() {
+    let gat = GatConfig { hidden: 12, ..Default::default() };
+    let normalized = RSoftGraphAinConfig { hidden: 12, backbone: Backbone::Gat, ..Default::default() };
+    for config in [ModelConfig::Gat(gat), ModelConfig::RSoftGraphAin(normalized.clone())] {
+        let error = config.validate().unwrap_err().to_string();
+        assert_eq!(error, "model.hidden = 12 is out of range: it must be a multiple of model.heads");
+    }
+    let plain = RSoftGraphAinConfig { backbone: Backbone::Gcn, ..normalized };
+    assert_eq!(ModelConfig::RSoftGraphAin(plain).validate(), Ok(()));
 }

@@ -31,6 +31,10 @@ impl Aggregation for GatAggregation {
         vec![weight, vectors("source"), vectors("target")]
     }
 
+    fn parameters(&self) -> usize {
+        3
+    }
+
     fn aggregate<T: Scalar>(
         &self,
         pass: &Pass<T>,

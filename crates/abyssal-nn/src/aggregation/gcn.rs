@@ -15,6 +15,10 @@ impl Aggregation for GcnAggregation {
         vec![ParameterSpec::weight(format!("{prefix}.weight"), inputs, outputs)]
     }
 
+    fn parameters(&self) -> usize {
+        1
+    }
+
     fn aggregate<T: Scalar>(
         &self,
         pass: &Pass<T>,

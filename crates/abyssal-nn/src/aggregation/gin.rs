@@ -42,6 +42,10 @@ impl Aggregation for GinAggregation {
             .collect()
     }
 
+    fn parameters(&self) -> usize {
+        1 + usize::from(self.learn_epsilon)
+    }
+
     /// Sums and means commute with the linear map, so they go over the transformed embeddings; sparse features stay
     /// sparse then. Maxima do not, and want all values of the features stored.
     fn aggregate<T: Scalar>(

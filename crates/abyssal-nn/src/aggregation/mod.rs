@@ -2,13 +2,18 @@
 //!
 //! The normalisation of [`crate::SoftLayer`] works on whatever an aggregation gives.
 
+mod backbone;
 mod gat;
 mod gcn;
 mod gin;
+mod sgc;
 
+pub use backbone::Backbone;
+pub(crate) use backbone::BackboneAggregation;
 pub use gat::GatAggregation;
 pub use gcn::GcnAggregation;
 pub use gin::{GinAggregation, Neighbourhood};
+pub use sgc::SgcAggregation;
 
 use abyssal_tensor::Scalar;
 use abyssal_tensor::tape::Variable;
@@ -19,6 +24,9 @@ use crate::{Embedding, GraphInput, ParameterSpec, Pass};
 pub trait Aggregation: Send + Sync {
     /// The parameters of one layer, all named `prefix.…`.
     fn specs(&self, prefix: &str, inputs: usize, outputs: usize) -> Vec<ParameterSpec>;
+
+    /// How many parameters [`Aggregation::specs`] lists.
+    fn parameters(&self) -> usize;
 
     /// `Agg(E; W)`. Shapes: E is n×inputs, the result n×outputs; `parameters` are those of [`Aggregation::specs`]. The
     /// layer, counted from 0, tells the dropout of one layer from that of another.

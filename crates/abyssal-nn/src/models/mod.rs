@@ -11,6 +11,8 @@ mod gin;
 mod gprgnn;
 mod jknet;
 mod mlp;
+mod modular;
+mod pair_norm;
 mod r_soft_graph_ain;
 mod sgc;
 
@@ -25,7 +27,9 @@ pub use gin::GinConfig;
 pub use gprgnn::{CoefficientStart, GprgnnConfig};
 pub use jknet::{JknetConfig, Jump};
 pub use mlp::MlpConfig;
-pub use r_soft_graph_ain::{Backbone, Head, RSoftGraphAinConfig};
+pub use modular::ModularConfig;
+pub use pair_norm::PairNormConfig;
+pub use r_soft_graph_ain::{Head, RSoftGraphAinConfig};
 pub use sgc::SgcConfig;
 
 use serde::{Deserialize, Serialize};
@@ -154,14 +158,41 @@ macro_rules! registry {
                 }
             }
 
-            /// Builds the model for a task.
-            pub fn build<T: Scalar>(&self, task: TaskShape) -> Box<dyn Model<T>> {
+            fn build_any<T: Scalar>(&self, task: TaskShape) -> Box<dyn Model<T>> {
                 match self {
                     $(Self::$variant(config) => config.build(task),)*
                 }
             }
         }
     };
+}
+
+impl ModelConfig {
+    /// Builds the model for a task.
+    pub fn build<T: Precision>(&self, task: TaskShape) -> Box<dyn Model<T>> {
+        T::build(self, task)
+    }
+}
+
+/// A number type models are built for.
+///
+/// Its implementations are not generic, so that the code of all models is compiled once, in this crate, and not again
+/// in every crate and test that builds one.
+pub trait Precision: Scalar {
+    /// Builds a model for a task.
+    fn build(config: &ModelConfig, task: TaskShape) -> Box<dyn Model<Self>>;
+}
+
+impl Precision for f32 {
+    fn build(config: &ModelConfig, task: TaskShape) -> Box<dyn Model<Self>> {
+        config.build_any(task)
+    }
+}
+
+impl Precision for f64 {
+    fn build(config: &ModelConfig, task: TaskShape) -> Box<dyn Model<Self>> {
+        config.build_any(task)
+    }
 }
 
 registry! {
@@ -178,4 +209,6 @@ registry! {
     "jknet" => Jknet(JknetConfig),
     "chebnet" => Chebnet(ChebnetConfig),
     "bernnet" => Bernnet(BernnetConfig),
+    "pairnorm" => PairNorm(PairNormConfig),
+    "modular" => Modular(ModularConfig),
 }

@@ -8,8 +8,9 @@ use abyssal_tensor::ops::{Activation, Centering, Gradient, Mixture};
 use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
-use crate::aggregation::{Aggregation, GatAggregation, GcnAggregation, GinAggregation, Neighbourhood};
-use crate::error::{require, require_rate, require_unit};
+use crate::aggregation::{Aggregation, Backbone, BackboneAggregation};
+use crate::error::{require, require_rate, require_shares, require_unit};
+use crate::frozen::Frozen;
 use crate::{
     Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Rank, RankRounding, SoftLayer,
 };
@@ -18,25 +19,11 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Head {
-    /// `L` normalised layers, then a linear classifier `H·W + b`, as in the paper.
+    /// `L` normalised layers, then a linear classifier `H·W + b`, as in the paper, or a perceptron of `head_layers` layers.
     #[default]
     Linear,
     /// `L - 1` normalised layers, then a graph convolution `Â·H·W + b`, as in the released code.
     Convolution,
-}
-
-/// How neighbours are aggregated before a layer normalises: `Agg(H; W_t)`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Backbone {
-    /// `Â·H·W`.
-    #[default]
-    Gcn,
-    /// The attention of [`GatAggregation`], heads side by side, nothing dropped; the layer's `σ` follows the normalisation.
-    Gat,
-    /// `(H + D^-1 A·H)·W`: [`GinAggregation`] with means and `ε = 0`. The paper's formula has a sum and a perceptron;
-    /// this is the released code's, with one linear map. Sums would grow with the degrees from layer to layer.
-    Gin,
 }
 
 /// The configuration; [`SoftLayer`] has the formula of a layer.
@@ -47,7 +34,7 @@ pub struct RSoftGraphAinConfig {
     pub layers: usize,
     /// `d`, the width of embeddings, at least 1.
     pub hidden: usize,
-    /// The aggregation: `gcn`, `gat` or `gin`.
+    /// The aggregation: `gcn`, `gat`, `gin` or `sgc`.
     pub backbone: Backbone,
     /// Attention heads of the backbone `gat`, which divide `hidden`, at least 1.
     pub heads: usize,
@@ -73,10 +60,16 @@ pub struct RSoftGraphAinConfig {
     pub initial_decay: f64,
     /// What is centred: the `aggregated` term, or the `combined` sum.
     pub centering: Centering,
-    /// `σ`: `relu`, `identity`, `elu` or `leakyrelu`.
+    /// `σ`: `relu`, `identity`, `elu` or `leakyrelu`. The backbone `sgc` has none.
     pub activation: Activation,
     /// The classifier: `linear` or `convolution`.
     pub head: Head,
+    /// `k`, layers of the classifier `linear`, between 1 and 5; more than one make a perceptron with ReLU. The classifier
+    /// `convolution` has 1.
+    pub head_layers: usize,
+    /// Whether gradients stop before the classifier: it alone learns, on embeddings of the initial weights, which are
+    /// computed once and without dropout. Made for the backbone `sgc` with thousands of layers.
+    pub frozen: bool,
     /// Dropout of the features, in [0, 1).
     pub input_dropout: f64,
     /// Dropout of every layer's output, in [0, 1).
@@ -105,6 +98,8 @@ impl Default for RSoftGraphAinConfig {
             centering: Centering::Aggregated,
             activation: Activation::Relu,
             head: Head::Linear,
+            head_layers: 1,
+            frozen: false,
             input_dropout: 0.0,
             hidden_dropout: 0.0,
             output_dropout: 0.0,
@@ -135,46 +130,21 @@ impl ModelSettings for RSoftGraphAinConfig {
         require(divides, "hidden", self.hidden, "a multiple of model.heads")?;
         require_unit("strength", self.strength)?;
         require_unit("exponent", self.exponent)?;
-        match self.rank {
-            Rank::Count(count) => {
-                require((1..=self.hidden).contains(&count), "rank", count, "a count from 1 to model.hidden")?;
-            }
-            Rank::Ratio(ratio) => {
-                require(ratio > 0.0 && ratio <= 1.0, "rank", ratio, "a ratio above 0 and at most 1")?;
-            }
-        }
-        // Beyond this bound the sum of the three could overflow.
-        let weight = |value: f64| (0.0..=1e9).contains(&value);
-        let positive = weight(self.aggregated) && self.aggregated > 0.0;
-        require(positive, "aggregated", self.aggregated, "above 0 and at most 1e9")?;
-        require(weight(self.residual), "residual", self.residual, "between 0 and 1e9")?;
-        require(weight(self.initial), "initial", self.initial, "between 0 and 1e9")?;
+        self.rank.validate(self.hidden)?;
+        require_shares(self.aggregated, self.residual, self.initial)?;
         require_unit("residual_memory", self.residual_memory)?;
         require_unit("initial_decay", self.initial_decay)?;
+        let layers = 1..=if self.head == Head::Linear { 5 } else { 1 };
+        let allowed = "between 1 and 5, and 1 with model.head = convolution";
+        require(layers.contains(&self.head_layers), "head_layers", self.head_layers, allowed)?;
         require_rate("input_dropout", self.input_dropout)?;
         require_rate("hidden_dropout", self.hidden_dropout)?;
         require_rate("output_dropout", self.output_dropout)
     }
 
     fn build<T: Scalar>(&self, task: TaskShape) -> Box<dyn Model<T>> {
-        fn on<T: Scalar>(
-            aggregation: impl Aggregation + 'static,
-            config: &RSoftGraphAinConfig,
-            task: TaskShape,
-        ) -> Box<dyn Model<T>> {
-            Box::new(RSoftGraphAin { config: config.clone(), task, aggregation })
-        }
-        match self.backbone {
-            Backbone::Gcn => on(GcnAggregation, self, task),
-            Backbone::Gat => {
-                let attention = GatAggregation { heads: self.heads, slope: 0.2, attention_dropout: 0.0 };
-                on(attention, self, task)
-            }
-            Backbone::Gin => {
-                let neighbourhood = Neighbourhood::Mean;
-                on(GinAggregation { neighbourhood, learn_epsilon: false }, self, task)
-            }
-        }
+        let aggregation = self.backbone.aggregation(self.heads);
+        Box::new(RSoftGraphAin { config: self.clone(), task, aggregation, frozen: Frozen::default() })
     }
 }
 
@@ -195,7 +165,7 @@ impl RSoftGraphAinConfig {
             exponent: self.exponent,
             rank: self.rank.count(self.hidden, self.rank_rounding),
             gradient: self.gradient,
-            activation: self.activation,
+            activation: if self.backbone.is_weightless() { Activation::Identity } else { self.activation },
         }
     }
 
@@ -208,44 +178,98 @@ impl RSoftGraphAinConfig {
     }
 }
 
-struct RSoftGraphAin<A> {
+struct RSoftGraphAin<T: Scalar> {
     config: RSoftGraphAinConfig,
     task: TaskShape,
-    aggregation: A,
+    aggregation: BackboneAggregation,
+    frozen: Frozen<T>,
 }
 
-impl<T: Scalar, A: Aggregation> Model<T> for RSoftGraphAin<A> {
+/// Dropout within the classifier is numbered from here, away from that of the layers.
+const HEAD_PLACES: u32 = 1 << 31;
+
+impl<T: Scalar> Model<T> for RSoftGraphAin<T> {
     fn specs(&self) -> Vec<ParameterSpec> {
+        let hidden = self.config.hidden;
         let mut width = self.task.features;
         let mut specs = Vec::new();
+        if self.config.backbone.is_weightless() {
+            specs.push(ParameterSpec::weight("input.weight", width, hidden));
+            specs.push(ParameterSpec::bias("input.bias", hidden));
+            width = hidden;
+        }
         for layer in 0..self.config.normalized_layers() {
             let group = if layer == 0 { ParameterGroup::Input } else { ParameterGroup::Hidden };
             // No bias: centring would take it out again.
-            let of_layer = self.aggregation.specs(&format!("layers.{layer}"), width, self.config.hidden);
+            let of_layer = self.aggregation.specs(&format!("layers.{layer}"), width, hidden);
             specs.extend(of_layer.into_iter().map(|spec| spec.in_group(group)));
-            width = self.config.hidden;
+            width = hidden;
         }
-        let head = [
-            ParameterSpec::weight("head.weight", width, self.task.classes),
-            ParameterSpec::bias("head.bias", self.task.classes),
-        ];
-        specs.extend(head.map(|spec| spec.in_group(ParameterGroup::Output)));
+        let mut head = Vec::new();
+        for layer in 1..self.config.head_layers {
+            head.push(ParameterSpec::weight(format!("head.{layer}.weight"), width, hidden));
+            head.push(ParameterSpec::bias(format!("head.{layer}.bias"), hidden));
+        }
+        head.push(ParameterSpec::weight("head.weight", width, self.task.classes));
+        head.push(ParameterSpec::bias("head.bias", self.task.classes));
+        specs.extend(head.into_iter().map(|spec| spec.in_group(ParameterGroup::Output)));
         specs
     }
 
     fn has_dropout(&self) -> bool {
-        let RSoftGraphAinConfig { input_dropout, hidden_dropout, output_dropout, .. } = self.config;
-        [input_dropout, hidden_dropout, output_dropout].iter().any(|&rate| rate > 0.0)
+        let RSoftGraphAinConfig { frozen, head_layers, .. } = self.config;
+        let input_dropout = if frozen { 0.0 } else { self.config.input_dropout };
+        let hidden_dropout = if frozen && head_layers == 1 { 0.0 } else { self.config.hidden_dropout };
+        [input_dropout, hidden_dropout, self.config.output_dropout].iter().any(|&rate| rate > 0.0)
     }
 
     fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError> {
         let config = &self.config;
+        let (of_layers, of_head) = pass.parameters.split_at(pass.parameters.len() - 2 * config.head_layers);
+        let hidden = if config.frozen {
+            self.frozen.embedding(pass, graph, of_layers, |pass| self.embed(pass, graph, &pass.parameters))?
+        } else {
+            self.embed(pass, graph, of_layers)?
+        };
+        let (within, last) = of_head.split_at(of_head.len() - 2);
+        let mut hidden = hidden;
+        for (index, layer) in within.chunks_exact(2).enumerate() {
+            let product = graph.transform(pass.tape, &self.embedding(pass, &hidden), &layer[0]);
+            let dropout = pass.dropout(config.hidden_dropout, HEAD_PLACES + index as u32);
+            hidden = Some(pass.tape.activate(&product, Some(&layer[1]), Activation::Relu, dropout));
+        }
+        let embedding = self.embedding(pass, &hidden);
+        let scores = match config.head {
+            Head::Linear => graph.transform(pass.tape, &embedding, &last[0]),
+            Head::Convolution => graph.propagate_transformed(pass.tape, &embedding, &last[0]),
+        };
+        let dropout = pass.dropout(config.output_dropout, u32::MAX);
+        Ok(pass.tape.activate(&scores, Some(&last[1]), Activation::Identity, dropout))
+    }
+}
+
+impl<T: Scalar> RSoftGraphAin<T> {
+    /// The embedding after all normalised layers; `None` if there are none, and the classifier reads the features.
+    fn embed(
+        &self,
+        pass: &Pass<T>,
+        graph: &GraphInput<T>,
+        parameters: &[Variable<T>],
+    ) -> Result<Option<Variable<T>>, NnError> {
+        let config = &self.config;
         let layer = config.layer();
-        let (of_layers, of_head) = pass.parameters.split_at(pass.parameters.len() - 2);
-        let per_layer = (of_layers.len() / config.normalized_layers().max(1)).max(1);
+        let (of_input, of_layers) = parameters.split_at(if config.backbone.is_weightless() { 2 } else { 0 });
+        let mut hidden = match of_input {
+            [weight, bias] => {
+                let product = graph.transform(pass.tape, &self.embedding(pass, &None), weight);
+                Some(pass.tape.activate(&product, Some(bias), Activation::Identity, None))
+            }
+            _ => None,
+        };
         let mut connections = None;
-        let mut hidden = None;
-        for (index, weights) in of_layers.chunks_exact(per_layer).enumerate() {
+        for index in 0..config.normalized_layers() {
+            let count = self.aggregation.parameters();
+            let weights = &of_layers[index * count..(index + 1) * count];
             let embedding = self.embedding(pass, &hidden);
             let aggregated = self.aggregation.aggregate(pass, graph, index, &embedding, weights);
             let dropout = pass.dropout(config.hidden_dropout, 1 + index as u32);
@@ -254,18 +278,10 @@ impl<T: Scalar, A: Aggregation> Model<T> for RSoftGraphAin<A> {
             pass.observe(&output);
             hidden = Some(output);
         }
-        let embedding = self.embedding(pass, &hidden);
-        let scores = match config.head {
-            Head::Linear => graph.transform(pass.tape, &embedding, &of_head[0]),
-            Head::Convolution => graph.propagate_transformed(pass.tape, &embedding, &of_head[0]),
-        };
-        let dropout = pass.dropout(config.output_dropout, u32::MAX);
-        Ok(pass.tape.activate(&scores, Some(&of_head[1]), Activation::Identity, dropout))
+        Ok(hidden)
     }
-}
 
-impl<A> RSoftGraphAin<A> {
-    fn embedding<'a, T: Scalar>(&self, pass: &Pass<T>, hidden: &'a Option<Variable<T>>) -> Embedding<'a, T> {
+    fn embedding<'a>(&self, pass: &Pass<T>, hidden: &'a Option<Variable<T>>) -> Embedding<'a, T> {
         match hidden {
             None => Embedding::Features(pass.dropout(self.config.input_dropout, 0)),
             Some(hidden) => Embedding::Hidden(hidden),

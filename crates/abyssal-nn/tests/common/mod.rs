@@ -7,11 +7,12 @@ pub mod layers;
 pub mod linear_algebra;
 pub mod properties;
 pub mod reference;
+pub mod zoo;
 
 use std::sync::Arc;
 
 use abyssal_graph::{Features, Graph};
-use abyssal_nn::models::{Model, ModelConfig, TaskShape};
+use abyssal_nn::models::{Model, ModelConfig, Precision, TaskShape};
 use abyssal_nn::{GraphInput, Mode, NnError, Parameters, Pass};
 use abyssal_tensor::ops::Targets;
 use abyssal_tensor::random::{Purpose, Stream};
@@ -41,7 +42,7 @@ impl Problem {
     }
 
     /// What a training pass with this model needs.
-    pub fn setup<T: Scalar>(&self, config: &ModelConfig, seed: u64) -> Setup<T> {
+    pub fn setup<T: Precision>(&self, config: &ModelConfig, seed: u64) -> Setup<T> {
         config.validate().expect("tests run valid settings");
         let model = config.build(self.shape());
         let parameters = Parameters::initialize(&model.specs(), seed);

@@ -5,16 +5,23 @@
 mod activate;
 mod attention;
 mod average_heads;
+mod batch_normalize;
 mod combine;
 mod concatenate;
 mod cross_entropy;
+mod drop_rows;
 mod dropout;
 mod gate;
+mod group_normalize;
+mod layer_normalize;
 mod linear;
 mod maximum;
 mod mix;
 mod neighbour_maximum;
+mod node_normalize;
+mod pair_normalize;
 mod propagate;
+mod row_sums;
 mod scaled_sum;
 mod soft_normalize;
 mod sparse_linear;
@@ -24,6 +31,7 @@ pub use activate::Activation;
 pub use combine::{Centering, Connections, Memory, Mixture};
 pub use cross_entropy::{Targets, mean_cross_entropy};
 pub use dropout::Dropout;
+pub use pair_normalize::PairNormalization;
 pub use soft_normalize::{Gradient, SoftNormalization};
 
 #[cfg(test)]

@@ -50,6 +50,13 @@ pub struct Variable<T: Scalar> {
     pub(crate) slot: Slot,
 }
 
+impl<T: Scalar> Variable<T> {
+    /// The same matrix, through which no gradient flows.
+    pub fn detached(&self) -> Self {
+        Self { value: self.value.clone(), slot: None }
+    }
+}
+
 impl<T: Scalar> Deref for Variable<T> {
     type Target = Matrix<T>;
     fn deref(&self) -> &Matrix<T> {

@@ -1,0 +1,68 @@
+//! What holds for every model and every choice of it.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use abyssal_nn::Mode;
+use abyssal_nn::models::ModelConfig;
+
+use common::properties::{
+    assert_equivariant, assert_exact_gradients, assert_finite_when_deep, assert_observable, assert_same_bits,
+};
+use common::zoo::models;
+use common::{Problem, connected_graph, random_features};
+
+#[test]
+fn no_model_is_missing_here() {
+    let tested: BTreeSet<&str> = models(2, 8).iter().map(|(_, config)| config.name()).collect();
+    let all: BTreeSet<&str> = ModelConfig::NAMES.iter().copied().collect();
+    assert_eq!(tested, all);
+}
+
+#[test]
+fn relabelled_nodes_keep_their_scores() {
+    for (name, config) in models(4, 8) {
+        assert_equivariant(&name, &config);
+    }
+}
+
+#[test]
+fn gradients_are_exact() {
+    for (name, config) in models(3, 4) {
+        assert_exact_gradients(&name, &config);
+    }
+}
+
+#[test]
+fn sixty_four_layers_are_finite_on_disconnected_graphs() {
+    for (name, config) in models(64, 8) {
+        assert_finite_when_deep(&name, &config);
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    for (name, config) in models(4, 24) {
+        assert_same_bits(&name, &config);
+    }
+}
+
+#[test]
+fn every_layer_is_shown() {
+    for (name, config) in models(5, 8) {
+        assert_observable(&name, &config);
+    }
+}
+
+/// A model says that it drops something exactly if training passes differ from evaluation.
+#[test]
+fn dropout_is_declared() {
+    let problem = Problem::new(connected_graph(30, 20, 1), random_features(30, 5, 2), 3);
+    for (name, config) in models(3, 8) {
+        let mut setup = problem.setup::<f64>(&config, 3);
+        let evaluated = setup.train().logits;
+        setup.mode = Mode::Training { seed: 1, epoch: 0 };
+        assert_eq!(setup.train().logits != evaluated, setup.model.has_dropout(), "{name}");
+    }
+}
