@@ -29,6 +29,7 @@ mod result;
 mod run;
 mod selection;
 mod session;
+mod spread_labels;
 mod statistics;
 mod trainer;
 
@@ -39,5 +40,6 @@ pub use result::{DatasetRecord, RunResult, SelectedEpoch, SplitRecord};
 pub use run::{Observer, Outcome, RunDirectory};
 pub use selection::{Best, Selection};
 pub use session::{PlannedRun, Session};
+pub use spread_labels::{SpreadAccuracy, Spreading, spread_labels};
 pub use statistics::{mean, sample_deviation};
 pub use trainer::{Trainer, TrainerState};

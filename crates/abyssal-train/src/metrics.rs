@@ -1,7 +1,10 @@
 //! How well a model does.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
+use abyssal_graph::Dataset;
 use abyssal_tensor::Matrix;
 use abyssal_tensor::ops::Targets;
 
@@ -33,6 +36,12 @@ pub(crate) fn accuracy(scores: &Matrix<f32>, targets: &Targets) -> f64 {
         best == class as usize
     });
     right.count() as f64 / targets.rows.len() as f64
+}
+
+/// The nodes of a set with their classes.
+pub(crate) fn targets(dataset: &Dataset, nodes: &[u32]) -> Arc<Targets> {
+    let class = |&node: &u32| dataset.labels()[node as usize].expect("a checked dataset labels its split");
+    Arc::new(Targets { rows: nodes.to_vec(), classes: nodes.iter().map(class).collect() })
 }
 
 #[cfg(test)]

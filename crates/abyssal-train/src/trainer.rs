@@ -12,7 +12,7 @@ use abyssal_tensor::optimizer::{Adam, StepSchedule};
 use abyssal_tensor::parallel::join;
 use abyssal_tensor::tape::{Buffer, Pool, Tape};
 
-use crate::metrics::accuracy;
+use crate::metrics::{accuracy, targets};
 use crate::{Best, Config, EpochMetrics, TrainError, divergence};
 
 /// All that changes while a run goes on. Together with the configuration it determines everything that follows.
@@ -242,10 +242,4 @@ impl Trainer {
             test_accuracy: accuracy(scores, &self.test),
         }
     }
-}
-
-/// The nodes of a set with their classes.
-fn targets(dataset: &Dataset, nodes: &[u32]) -> Arc<Targets> {
-    let class = |&node: &u32| dataset.labels()[node as usize].expect("a checked dataset labels its split");
-    Arc::new(Targets { rows: nodes.to_vec(), classes: nodes.iter().map(class).collect() })
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod datasets;
 mod diagnose;
 mod fetch_progress;
+mod label_propagation;
 mod models;
 mod report;
 mod train;
@@ -23,6 +24,9 @@ fn main() -> ExitCode {
     let outcome = match command {
         Command::Train(arguments) => train::run(&arguments),
         Command::Diagnose(arguments) => diagnose::run(&arguments).map(|()| train::Ending::Finished),
+        Command::LabelPropagation(arguments) => {
+            label_propagation::run(&arguments).map(|()| train::Ending::Finished)
+        }
         Command::Models(command) => models::run(&command).map(|()| train::Ending::Finished),
         Command::Datasets(command) => datasets::run(&command).map(|()| train::Ending::Finished),
     };

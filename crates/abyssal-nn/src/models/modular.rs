@@ -95,8 +95,7 @@ impl Default for ModularConfig {
 }
 
 impl ModelSettings for ModularConfig {
-    const SUMMARY: &'static str =
-        "any backbone, normalisation, connection and dropping (parts of 2015 to 2024)";
+    const SUMMARY: &'static str = "any backbone with any normalisation, connection and random dropping";
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("L", "layers"),
         ("d", "hidden"),

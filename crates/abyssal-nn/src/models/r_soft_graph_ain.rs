@@ -108,7 +108,7 @@ impl Default for RSoftGraphAinConfig {
 }
 
 impl ModelSettings for RSoftGraphAinConfig {
-    const SUMMARY: &'static str = "Fuzzy R-SoftGraphAIN on GCN, sharp at any depth (AAAI 2024)";
+    const SUMMARY: &'static str = "Fuzzy R-SoftGraphAIN, sharp at any depth (AAAI 2024)";
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("L", "layers"),
         ("d", "hidden"),

@@ -3,6 +3,7 @@
 mod data;
 mod datasets;
 mod diagnose;
+mod label_propagation;
 mod model;
 mod models;
 mod train;
@@ -15,6 +16,7 @@ pub use datasets::{
     VerifyArguments,
 };
 pub use diagnose::DiagnoseArguments;
+pub use label_propagation::LabelPropagationArguments;
 pub use model::ModelArguments;
 pub use models::{ModelInfoArguments, ModelListArguments, ModelsCommand};
 pub use train::TrainArguments;
@@ -35,6 +37,9 @@ pub enum Command {
     /// Show layer by layer how far embeddings collapse and which gradients arrive.
     #[command(after_long_help = diagnose::EXAMPLES)]
     Diagnose(DiagnoseArguments),
+    /// Spread known labels over the graph, without a model.
+    #[command(after_long_help = label_propagation::EXAMPLES)]
+    LabelPropagation(LabelPropagationArguments),
     /// List and describe models.
     #[command(subcommand, after_long_help = models::EXAMPLES)]
     Models(ModelsCommand),
