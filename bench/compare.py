@@ -123,12 +123,12 @@ def write_workload(path: Path, gradient: str, dropout: float, seed: int) -> None
 
 
 class Server:
-    """Abyssal's side: a process that runs one epoch for every line it is sent."""
+    """Abyssal's side: a process that runs one epoch for every line it is sent. Given is a workload, or settings."""
 
-    def __init__(self, workload: Path, threads: int) -> None:
+    def __init__(self, given: list[Path | str], threads: int) -> None:
         binary = REPOSITORY / "target" / "release" / "examples" / "epoch_server"
         self.process = subprocess.Popen(
-            [binary, workload, "--threads", str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [binary, *given, "--threads", str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         if (greeting := self.read_line()) != "ready":
             sys.exit(f"epoch_server answered {greeting!r} instead of 'ready'")
@@ -203,7 +203,7 @@ def compare(gradient: str, arguments: argparse.Namespace) -> dict:
             "pytorch": Peer(workload, arguments.threads, arguments.eager, arguments.sparse_product)
         }
         if not arguments.peer_only:
-            sides["abyssal"] = Server(workload, arguments.threads)
+            sides["abyssal"] = Server([workload], arguments.threads)
         timings, losses = measure(sides, arguments.rounds, same_losses=arguments.dropout == 0)
         if not arguments.peer_only:
             sides["abyssal"].close()

@@ -1,13 +1,14 @@
-//! Our side of `bench/compare.py`: trains on a workload given as a safetensors file, an epoch at a time.
+//! Our side of `bench/compare.py` and `bench/baselines.py`: trains an epoch at a time.
 //!
-//! `epoch_server WORKLOAD.safetensors --threads N` prints `ready`; then every line on standard input is answered
-//! with one epoch and a JSON line `{"seconds": …, "loss": …, "validation_accuracy": …}`.
+//! `epoch_server WORKLOAD.safetensors --threads N` takes graph, weights and settings from a file,
+//! `epoch_server data.name=cora model.name=gcn … --threads N` takes any settings. It prints `ready`; then every line on
+//! standard input is answered with one epoch and a JSON line `{"seconds": …, "loss": …, "validation_accuracy": …}`.
 
 use std::error::Error;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use abyssal_graph::{Dataset, Features, Graph, Split};
+use abyssal_graph::{Dataset, Features, Graph, Library, Split};
 use abyssal_nn::Parameters;
 use abyssal_tensor::parallel::with_threads;
 use abyssal_tensor::{Csr, Matrix};
@@ -19,18 +20,32 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [path, flag, threads] = arguments.as_slice() else {
-        return Err("usage: epoch_server WORKLOAD.safetensors --threads N".into());
+    let [given @ .., flag, threads] = arguments.as_slice() else {
+        return Err("usage: epoch_server WORKLOAD.safetensors|SETTINGS… --threads N".into());
     };
     if flag != "--threads" {
         return Err(format!("unknown option {flag}").into());
     }
-    let bytes = std::fs::read(path)?;
-    with_threads(threads.parse()?, || serve(&bytes))?
+    with_threads(threads.parse()?, || match given {
+        [path] if path.ends_with(".safetensors") => serve(load(&std::fs::read(path)?)?),
+        settings => serve(load_settings(settings)?),
+    })?
 }
 
-fn serve(bytes: &[u8]) -> Outcome<()> {
-    let mut trainer = load(bytes)?;
+/// A trainer of settings such as `model.name=gcn`; values are TOML, or else text.
+fn load_settings(settings: &[String]) -> Outcome<Trainer> {
+    let parse = |setting: &String| -> Outcome<(String, toml::Value)> {
+        let (key, text) = setting.split_once('=').ok_or(format!("{setting} is not KEY=VALUE"))?;
+        let table: Result<toml::Table, _> = format!("value = {text}").parse();
+        let value = table.ok().and_then(|mut table| table.remove("value"));
+        Ok((key.to_string(), value.unwrap_or_else(|| text.into())))
+    };
+    let config = Config::resolve(None, &settings.iter().map(parse).collect::<Outcome<Vec<_>>>()?)?;
+    let dataset = config.data.load(&Library::from_environment(None))?;
+    Ok(Trainer::new(&config, &dataset)?)
+}
+
+fn serve(mut trainer: Trainer) -> Outcome<()> {
     let mut output = std::io::stdout();
     writeln!(output, "ready")?;
     output.flush()?;
