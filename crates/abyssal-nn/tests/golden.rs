@@ -137,3 +137,9 @@ fn models_that_propagate_equal_pytorch() {
     check("chebnet", include_str!("golden/chebnet.json"), 1);
     check("bernnet", include_str!("golden/bernnet.json"), 1);
 }
+
+/// Models made for heterophily, FAGCN against PyTorch Geometric's `FAConv` (`make_golden_heterophily.py`).
+#[test]
+fn models_for_heterophily_equal_pytorch() {
+    check("h2gcn", include_str!("golden/h2gcn.json"), 1);
+}

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use abyssal_nn::models::{
     AppnpConfig, BernnetConfig, ChebnetConfig, DagnnConfig, GatConfig, GcnConfig, GcniiConfig, GinConfig,
-    GprgnnConfig, JknetConfig, MlpConfig, ModelConfig, ModelSettings, RSoftGraphAinConfig, SgcConfig,
+    GprgnnConfig, H2gcnConfig, JknetConfig, MlpConfig, ModelConfig, ModelSettings, RSoftGraphAinConfig,
+    SgcConfig,
 };
 use abyssal_nn::{NnError, Rank, RankRounding};
 use abyssal_tensor::ops::Gradient;
@@ -144,6 +145,17 @@ fn settings_of_models_that_propagate_out_of_range_are_refused() {
     assert_refused::<ChebnetConfig>("chebnet", &chebnet);
     let bernnet = with(&[], &["input_dropout", "hidden_dropout", "score_dropout"]);
     assert_refused::<BernnetConfig>("bernnet", &bernnet);
+}
+
+/// `K, L, d ≥ 1`, at most six rounds of H2GCN, whose width doubles with each, dropout in [0, 1).
+#[test]
+fn settings_of_models_for_heterophily_out_of_range_are_refused() {
+    let mut h2gcn = each(&["layers", "hidden"], &[("0", "0")], AT_LEAST_ONE);
+    let doubles = "between 1 and 6: the width doubles with every layer";
+    h2gcn.extend(each(&["layers"], &[("7", "7"), ("64", "64")], doubles));
+    h2gcn.extend(each(&["input_dropout", "output_dropout"], RATE_REFUSED, RATE));
+    assert_refused::<H2gcnConfig>("h2gcn", &h2gcn);
+    assert_eq!(parse::<H2gcnConfig>("layers = 6").validate(), Ok(()));
 }
 
 /// The ends of ranges belong to them where the documentation says so, and defaults are valid.

@@ -9,6 +9,7 @@ mod gcn;
 mod gcnii;
 mod gin;
 mod gprgnn;
+mod h2gcn;
 mod jknet;
 mod mlp;
 mod r_soft_graph_ain;
@@ -23,6 +24,7 @@ pub use gcn::GcnConfig;
 pub use gcnii::GcniiConfig;
 pub use gin::GinConfig;
 pub use gprgnn::{CoefficientStart, GprgnnConfig};
+pub use h2gcn::H2gcnConfig;
 pub use jknet::{JknetConfig, Jump};
 pub use mlp::MlpConfig;
 pub use r_soft_graph_ain::{Backbone, Head, RSoftGraphAinConfig};
@@ -178,4 +180,5 @@ registry! {
     "jknet" => Jknet(JknetConfig),
     "chebnet" => Chebnet(ChebnetConfig),
     "bernnet" => Bernnet(BernnetConfig),
+    "h2gcn" => H2gcn(H2gcnConfig),
 }

@@ -1,0 +1,72 @@
+//! Models made for graphs whose neighbours differ: what holds for all of them, and what is theirs alone.
+
+mod common;
+
+use abyssal_nn::Mode;
+use abyssal_nn::models::{H2gcnConfig, ModelConfig};
+
+use common::properties::{
+    assert_equivariant, assert_exact_gradients, assert_finite_when_deep, assert_observable, assert_same_bits,
+};
+use common::{Problem, connected_graph, random_features};
+
+/// H2GCN goes no deeper.
+const DEEPEST_H2GCN: usize = 6;
+
+/// Every model, this deep (or as deep as it goes) and this wide, dropping what it can drop.
+fn models(layers: usize, hidden: usize) -> Vec<(&'static str, ModelConfig)> {
+    let input_dropout = 0.2;
+    let h2gcn = H2gcnConfig { layers: layers.min(DEEPEST_H2GCN), hidden, input_dropout, output_dropout: 0.3 };
+    vec![("h2gcn", ModelConfig::H2gcn(h2gcn))]
+}
+
+#[test]
+fn relabelled_nodes_keep_their_scores() {
+    for (name, config) in models(4, 8) {
+        assert_equivariant(name, &config);
+    }
+}
+
+#[test]
+fn gradients_are_exact() {
+    for (name, config) in models(2, 4) {
+        assert_exact_gradients(name, &config);
+    }
+}
+
+#[test]
+fn sixty_four_layers_are_finite() {
+    for (name, config) in models(64, 8) {
+        assert_finite_when_deep(name, &config);
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    for (name, config) in models(3, 32) {
+        assert_same_bits(name, &config);
+    }
+}
+
+#[test]
+fn every_step_is_shown() {
+    for (name, config) in models(5, 8) {
+        assert_observable(name, &config);
+    }
+}
+
+fn problem() -> Problem {
+    Problem::new(connected_graph(30, 20, 1), random_features(30, 5, 2), 3)
+}
+
+/// A model says that it drops something exactly if training passes differ from evaluation.
+#[test]
+fn dropout_is_declared() {
+    for (name, config) in models(3, 8) {
+        let mut setup = problem().setup::<f64>(&config, 3);
+        assert!(setup.model.has_dropout(), "{name}");
+        let evaluated = setup.train().logits;
+        setup.mode = Mode::Training { seed: 1, epoch: 0 };
+        assert_ne!(setup.train().logits, evaluated, "{name}");
+    }
+}
