@@ -3,7 +3,8 @@
 mod common;
 
 use abyssal_nn::Mode;
-use abyssal_nn::models::{H2gcnConfig, ModelConfig};
+use abyssal_nn::models::{FagcnConfig, H2gcnConfig, MlpConfig, ModelConfig};
+use abyssal_tensor::Matrix;
 
 use common::properties::{
     assert_equivariant, assert_exact_gradients, assert_finite_when_deep, assert_observable, assert_same_bits,
@@ -17,7 +18,15 @@ const DEEPEST_H2GCN: usize = 6;
 fn models(layers: usize, hidden: usize) -> Vec<(&'static str, ModelConfig)> {
     let input_dropout = 0.2;
     let h2gcn = H2gcnConfig { layers: layers.min(DEEPEST_H2GCN), hidden, input_dropout, output_dropout: 0.3 };
-    vec![("h2gcn", ModelConfig::H2gcn(h2gcn))]
+    let fagcn = FagcnConfig {
+        layers,
+        hidden,
+        initial: 0.4,
+        input_dropout,
+        hidden_dropout: 0.3,
+        attention_dropout: 0.2,
+    };
+    vec![("h2gcn", ModelConfig::H2gcn(h2gcn)), ("fagcn", ModelConfig::Fagcn(fagcn))]
 }
 
 #[test]
@@ -69,4 +78,26 @@ fn dropout_is_declared() {
         setup.mode = Mode::Training { seed: 1, epoch: 0 };
         assert_ne!(setup.train().logits, evaluated, "{name}");
     }
+}
+
+/// Scores of zero leave nothing of the neighbours: what remains is the initial connection.
+#[test]
+fn fagcn_that_hears_nobody_is_a_perceptron() {
+    let fagcn = FagcnConfig { layers: 5, hidden: 8, initial: 1.0, ..Default::default() };
+    let mut fagcn = problem().setup::<f64>(&ModelConfig::Fagcn(fagcn), 3);
+    let mlp = ModelConfig::Mlp(MlpConfig { hidden: 8, ..Default::default() });
+    let mlp = problem().setup::<f64>(&mlp, 3);
+    let weights: Vec<Matrix<f64>> = mlp.parameters.iter().map(|(_, value)| Matrix::clone(value)).collect();
+    let [input, input_bias, output, output_bias] = &weights[..] else { panic!("two layers") };
+    let last = fagcn.parameters.len() - 1;
+    for (index, value) in [(0, input), (1, input_bias), (last - 1, output), (last, output_bias)] {
+        *fagcn.parameters.value_mut(index) = value.clone();
+    }
+    let heard = fagcn.evaluate(&fagcn.parameters).0;
+    for index in 2..last - 1 {
+        fagcn.parameters.value_mut(index).as_mut_slice().fill(0.0);
+    }
+    let alone = fagcn.evaluate(&fagcn.parameters).0;
+    assert!(alone.max_difference(&mlp.evaluate(&mlp.parameters).0) < 1e-12);
+    assert!(alone.max_difference(&heard) > 1e-3, "neighbours count otherwise");
 }

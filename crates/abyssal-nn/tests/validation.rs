@@ -5,9 +5,9 @@ mod common;
 use std::collections::BTreeSet;
 
 use abyssal_nn::models::{
-    AppnpConfig, BernnetConfig, ChebnetConfig, DagnnConfig, GatConfig, GcnConfig, GcniiConfig, GinConfig,
-    GprgnnConfig, H2gcnConfig, JknetConfig, MlpConfig, ModelConfig, ModelSettings, RSoftGraphAinConfig,
-    SgcConfig,
+    AppnpConfig, BernnetConfig, ChebnetConfig, DagnnConfig, FagcnConfig, GatConfig, GcnConfig, GcniiConfig,
+    GinConfig, GprgnnConfig, H2gcnConfig, JknetConfig, MlpConfig, ModelConfig, ModelSettings,
+    RSoftGraphAinConfig, SgcConfig,
 };
 use abyssal_nn::{NnError, Rank, RankRounding};
 use abyssal_tensor::ops::Gradient;
@@ -147,7 +147,7 @@ fn settings_of_models_that_propagate_out_of_range_are_refused() {
     assert_refused::<BernnetConfig>("bernnet", &bernnet);
 }
 
-/// `K, L, d ≥ 1`, at most six rounds of H2GCN, whose width doubles with each, dropout in [0, 1).
+/// `K, L, d ≥ 1`, at most six rounds of H2GCN, whose width doubles with each, `ε ∈ [0, 1]`, dropout in [0, 1).
 #[test]
 fn settings_of_models_for_heterophily_out_of_range_are_refused() {
     let mut h2gcn = each(&["layers", "hidden"], &[("0", "0")], AT_LEAST_ONE);
@@ -156,6 +156,10 @@ fn settings_of_models_for_heterophily_out_of_range_are_refused() {
     h2gcn.extend(each(&["input_dropout", "output_dropout"], RATE_REFUSED, RATE));
     assert_refused::<H2gcnConfig>("h2gcn", &h2gcn);
     assert_eq!(parse::<H2gcnConfig>("layers = 6").validate(), Ok(()));
+    let mut fagcn = each(&["layers", "hidden"], &[("0", "0")], AT_LEAST_ONE);
+    fagcn.extend(each(&["initial"], UNIT_REFUSED, UNIT));
+    fagcn.extend(each(&["input_dropout", "hidden_dropout", "attention_dropout"], RATE_REFUSED, RATE));
+    assert_refused::<FagcnConfig>("fagcn", &fagcn);
 }
 
 /// The ends of ranges belong to them where the documentation says so, and defaults are valid.

@@ -4,6 +4,7 @@ mod appnp;
 mod bernnet;
 mod chebnet;
 mod dagnn;
+mod fagcn;
 mod gat;
 mod gcn;
 mod gcnii;
@@ -19,6 +20,7 @@ pub use appnp::AppnpConfig;
 pub use bernnet::BernnetConfig;
 pub use chebnet::ChebnetConfig;
 pub use dagnn::DagnnConfig;
+pub use fagcn::FagcnConfig;
 pub use gat::GatConfig;
 pub use gcn::GcnConfig;
 pub use gcnii::GcniiConfig;
@@ -181,4 +183,5 @@ registry! {
     "chebnet" => Chebnet(ChebnetConfig),
     "bernnet" => Bernnet(BernnetConfig),
     "h2gcn" => H2gcn(H2gcnConfig),
+    "fagcn" => Fagcn(FagcnConfig),
 }
