@@ -24,9 +24,9 @@ use abyssal_tensor::testing::random_matrix;
 
 use common::{Problem, Setup, connected_graph, random_features, sparse_features};
 
-/// From this many bytes on, an allocation could be a matrix. The smallest embedding here has 40,000; lists of
-/// variables and steps, which do grow anew in every pass, stay below.
-const MATRIX_SIZED: usize = 4096;
+/// From this many bytes on, an allocation could be a matrix. The smallest embedding here has 40,000, a weight between
+/// layers 6,400; lists of variables, steps and gradients, which do grow anew in every pass, stay below.
+const MATRIX_SIZED: usize = 5000;
 const THREADS: usize = 2;
 
 static LARGE: AtomicUsize = AtomicUsize::new(0);
@@ -107,7 +107,7 @@ fn passes_after_the_first_allocate_no_matrices() {
         let normalized = |gradient| {
             ModelConfig::RSoftGraphAin(RSoftGraphAinConfig {
                 layers: 6,
-                hidden: 32,
+                hidden: 40,
                 gradient,
                 input_dropout: 0.3,
                 hidden_dropout: 0.3,
@@ -136,7 +136,7 @@ fn passes_after_the_first_allocate_no_matrices() {
     }
     for name in ModelConfig::NAMES {
         let sized =
-            ModelConfig::RSoftGraphAin(RSoftGraphAinConfig { layers: 6, hidden: 32, ..Default::default() });
+            ModelConfig::RSoftGraphAin(RSoftGraphAinConfig { layers: 6, hidden: 40, ..Default::default() });
         let config = ModelConfig::named(name).unwrap().sized_like(&sized);
         for features in [random_features(2000, 40, 2), sparse_features(2000, 40, 2)] {
             let problem = Problem::new(connected_graph(2000, 6000, 1), features, 5);

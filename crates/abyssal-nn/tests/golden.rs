@@ -143,4 +143,5 @@ fn models_that_propagate_equal_pytorch() {
 fn models_for_heterophily_equal_pytorch() {
     check("h2gcn", include_str!("golden/h2gcn.json"), 1);
     check("fagcn", include_str!("golden/fagcn.json"), 1);
+    check("fsgnn", include_str!("golden/fsgnn.json"), 1);
 }

@@ -2,14 +2,15 @@
 
 mod common;
 
-use abyssal_nn::Mode;
-use abyssal_nn::models::{FagcnConfig, H2gcnConfig, MlpConfig, ModelConfig};
+use abyssal_graph::Features;
+use abyssal_nn::models::{FagcnConfig, FsgnnConfig, H2gcnConfig, MlpConfig, ModelConfig};
+use abyssal_nn::{Mode, Operator};
 use abyssal_tensor::Matrix;
 
 use common::properties::{
     assert_equivariant, assert_exact_gradients, assert_finite_when_deep, assert_observable, assert_same_bits,
 };
-use common::{Problem, connected_graph, random_features};
+use common::{Problem, connected_graph, random_features, sparse_features};
 
 /// H2GCN goes no deeper.
 const DEEPEST_H2GCN: usize = 6;
@@ -26,7 +27,12 @@ fn models(layers: usize, hidden: usize) -> Vec<(&'static str, ModelConfig)> {
         hidden_dropout: 0.3,
         attention_dropout: 0.2,
     };
-    vec![("h2gcn", ModelConfig::H2gcn(h2gcn)), ("fagcn", ModelConfig::Fagcn(fagcn))]
+    let fsgnn = FsgnnConfig { layers, hidden, hidden_dropout: 0.3 };
+    vec![
+        ("h2gcn", ModelConfig::H2gcn(h2gcn)),
+        ("fagcn", ModelConfig::Fagcn(fagcn)),
+        ("fsgnn", ModelConfig::Fsgnn(fsgnn)),
+    ]
 }
 
 #[test]
@@ -100,4 +106,43 @@ fn fagcn_that_hears_nobody_is_a_perceptron() {
     let alone = fagcn.evaluate(&fagcn.parameters).0;
     assert!(alone.max_difference(&mlp.evaluate(&mlp.parameters).0) < 1e-12);
     assert!(alone.max_difference(&heard) > 1e-3, "neighbours count otherwise");
+}
+
+/// Smoothing dense features beforehand, and smoothing the terms of sparse ones, is the same model.
+#[test]
+fn fsgnn_takes_both_ways_to_the_same_scores() {
+    let Features::Sparse(sparse) = sparse_features(30, 5, 2) else { panic!("sparse features") };
+    let dense = Features::Dense(sparse.to_dense());
+    let config = ModelConfig::Fsgnn(FsgnnConfig { layers: 4, hidden: 8, ..Default::default() });
+    let [dense, sparse] = [dense, Features::Sparse(sparse)].map(|features| {
+        Problem::new(connected_graph(30, 20, 1), features, 3).setup::<f64>(&config, 3).train()
+    });
+    assert!(dense.logits.max_difference(&sparse.logits) < 1e-12);
+    for ((name, first), (_, second)) in dense.gradients.iter().zip(&sparse.gradients) {
+        assert!(first.max_difference(second) < 1e-12, "{name}");
+    }
+}
+
+/// Powers that are kept for one operator do not get into those of another, whatever is asked for first.
+#[test]
+fn kept_powers_are_those_that_were_asked_for() {
+    let kept = problem().setup::<f64>(&ModelConfig::Fsgnn(FsgnnConfig::default()), 3).input;
+    for (operator, steps) in [
+        (Operator::Convolution, 2),
+        (Operator::Neighbours, 3),
+        (Operator::Convolution, 3),
+        (Operator::Neighbours, 1),
+        (Operator::Neighbours, 0),
+        (Operator::Convolution, 2),
+    ] {
+        let Features::Dense(features) = problem().features else { panic!("dense features") };
+        let mut expected = features.cast();
+        for _ in 0..steps {
+            let mut next = Matrix::zeros(expected.rows(), expected.columns());
+            kept.operator(operator).matrix().multiply_into(&expected, &mut next);
+            expected = next;
+        }
+        let found = kept.propagated_features(operator, steps).expect("dense features");
+        assert_eq!(*found, expected, "{operator:?}, {steps} steps");
+    }
 }

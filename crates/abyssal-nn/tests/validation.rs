@@ -5,8 +5,8 @@ mod common;
 use std::collections::BTreeSet;
 
 use abyssal_nn::models::{
-    AppnpConfig, BernnetConfig, ChebnetConfig, DagnnConfig, FagcnConfig, GatConfig, GcnConfig, GcniiConfig,
-    GinConfig, GprgnnConfig, H2gcnConfig, JknetConfig, MlpConfig, ModelConfig, ModelSettings,
+    AppnpConfig, BernnetConfig, ChebnetConfig, DagnnConfig, FagcnConfig, FsgnnConfig, GatConfig, GcnConfig,
+    GcniiConfig, GinConfig, GprgnnConfig, H2gcnConfig, JknetConfig, MlpConfig, ModelConfig, ModelSettings,
     RSoftGraphAinConfig, SgcConfig,
 };
 use abyssal_nn::{NnError, Rank, RankRounding};
@@ -160,6 +160,9 @@ fn settings_of_models_for_heterophily_out_of_range_are_refused() {
     fagcn.extend(each(&["initial"], UNIT_REFUSED, UNIT));
     fagcn.extend(each(&["input_dropout", "hidden_dropout", "attention_dropout"], RATE_REFUSED, RATE));
     assert_refused::<FagcnConfig>("fagcn", &fagcn);
+    let mut fsgnn = each(&["layers", "hidden"], &[("0", "0")], AT_LEAST_ONE);
+    fsgnn.extend(each(&["hidden_dropout"], RATE_REFUSED, RATE));
+    assert_refused::<FsgnnConfig>("fsgnn", &fsgnn);
 }
 
 /// The ends of ranges belong to them where the documentation says so, and defaults are valid.

@@ -5,6 +5,7 @@ mod bernnet;
 mod chebnet;
 mod dagnn;
 mod fagcn;
+mod fsgnn;
 mod gat;
 mod gcn;
 mod gcnii;
@@ -21,6 +22,7 @@ pub use bernnet::BernnetConfig;
 pub use chebnet::ChebnetConfig;
 pub use dagnn::DagnnConfig;
 pub use fagcn::FagcnConfig;
+pub use fsgnn::FsgnnConfig;
 pub use gat::GatConfig;
 pub use gcn::GcnConfig;
 pub use gcnii::GcniiConfig;
@@ -184,4 +186,5 @@ registry! {
     "bernnet" => Bernnet(BernnetConfig),
     "h2gcn" => H2gcn(H2gcnConfig),
     "fagcn" => Fagcn(FagcnConfig),
+    "fsgnn" => Fsgnn(FsgnnConfig),
 }
