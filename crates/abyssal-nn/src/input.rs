@@ -19,7 +19,7 @@ pub enum InputFeatures<T> {
 }
 
 /// A way a graph acts on embeddings; [`GraphInput::operator`] has its matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operator {
     /// `Â = D̃^-½ (A+I) D̃^-½`.
     Convolution,
@@ -35,6 +35,9 @@ pub enum Operator {
 
 const OPERATORS: usize = 5;
 
+/// `O^k·X` for dense features, by operator and `k`.
+type Propagated<T> = BTreeMap<(Operator, usize), Arc<Matrix<T>>>;
+
 /// A graph with its features and the operators models propagate with.
 #[derive(Debug)]
 pub struct GraphInput<T> {
@@ -46,8 +49,8 @@ pub struct GraphInput<T> {
     operators: [OnceLock<Arc<SparseOperator<T>>>; OPERATORS],
     /// Sparse features with their zeros written out, for models that need all values.
     dense: OnceLock<Arc<Matrix<T>>>,
-    /// `Â^k·X` for dense features by `k`, computed when a model first wants it.
-    propagated: Mutex<BTreeMap<usize, Arc<Matrix<T>>>>,
+    /// Computed when a model first wants it.
+    propagated: Mutex<Propagated<T>>,
 }
 
 /// What a layer reads: the features themselves, or the output of the layer before.
@@ -152,22 +155,23 @@ impl<T: Scalar> GraphInput<T> {
         }
     }
 
-    /// `Â^k·X` where the features are dense, computed when it is first wanted, then kept; `None` where they are sparse.
-    pub fn propagated_features(&self, steps: usize) -> Option<Arc<Matrix<T>>> {
+    /// `O^k·X` where the features are dense, computed when it is first wanted, then kept; `None` where they are sparse.
+    pub fn propagated_features(&self, operator: Operator, steps: usize) -> Option<Arc<Matrix<T>>> {
         let InputFeatures::Dense(features) = &self.features else { return None };
         // A panic elsewhere leaves the map whole: it is only looked up and inserted into.
         let kept = || self.propagated.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = kept().get(&steps) {
-            return Some(Arc::clone(found));
-        }
+        let farthest = kept()
+            .range((operator, 0)..=(operator, steps))
+            .next_back()
+            .map(|(&(_, done), product)| (done, Arc::clone(product)));
+        let (done, mut product) = farthest.unwrap_or((0, Arc::clone(features)));
         // Not under the lock: the threads that multiply may turn to another pass over this graph meanwhile.
-        let mut product = Matrix::clone(features);
-        let mut next = Matrix::zeros(features.rows(), features.columns());
-        for _ in 0..steps {
-            self.adjacency().matrix().multiply_into(&product, &mut next);
-            std::mem::swap(&mut product, &mut next);
+        for _ in done..steps {
+            let mut next = Matrix::zeros(features.rows(), features.columns());
+            self.operator(operator).matrix().multiply_into(&product, &mut next);
+            product = Arc::new(next);
         }
-        Some(Arc::clone(kept().entry(steps).or_insert(Arc::new(product))))
+        Some(Arc::clone(kept().entry((operator, steps)).or_insert(product)))
     }
 
     /// `E·W` for an embedding E.
@@ -187,6 +191,25 @@ impl<T: Scalar> GraphInput<T> {
         }
     }
 
+    /// `O^k·X·W` of the features X: a product with what [`GraphInput::propagated_features`] keeps where they are dense,
+    /// and `O^k·(X·W)` where they are sparse.
+    pub fn transform_propagated(
+        &self,
+        tape: &Tape<T>,
+        operator: Operator,
+        steps: usize,
+        weight: &Variable<T>,
+    ) -> Variable<T> {
+        match self.propagated_features(operator, steps) {
+            Some(propagated) => tape.linear(&tape.constant(&propagated), weight),
+            None => {
+                let product = self.transform(tape, &Embedding::Features(None), weight);
+                let operator = self.operator(operator);
+                (0..steps).fold(product, |product, _| tape.propagate(operator, &product))
+            }
+        }
+    }
+
     /// `Â·E·W`, in the cheaper order. Shapes: E is n×f, W f×d.
     ///
     /// The product with Â costs (stored entries)·(width), so it goes where the matrix is narrower: `Â(EW)` unless
@@ -201,7 +224,8 @@ impl<T: Scalar> GraphInput<T> {
         let widens = weight.columns() > weight.rows();
         match (embedding, &self.features) {
             (Embedding::Features(dropout), InputFeatures::Dense(features)) if widens => {
-                let constant = if dropout.is_none() { self.propagated_features(1) } else { None };
+                let constant =
+                    if dropout.is_none() { self.propagated_features(Operator::Convolution, 1) } else { None };
                 let propagated = match constant {
                     Some(constant) => tape.constant(&constant),
                     None => tape.propagate(self.adjacency(), &dense(tape, features, *dropout)),

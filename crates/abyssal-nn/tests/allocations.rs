@@ -24,9 +24,9 @@ use abyssal_tensor::testing::random_matrix;
 use common::zoo::models;
 use common::{Problem, Setup, connected_graph, random_features, sparse_features};
 
-/// From this many bytes on, an allocation could be a matrix. The smallest embedding here has 40,000; lists of
-/// variables and steps, which do grow anew in every pass, stay below.
-const MATRIX_SIZED: usize = 4096;
+/// From this many bytes on, an allocation could be a matrix. The smallest embedding here has 40,000, a weight between
+/// layers 6,400; lists of variables, steps and gradients, which do grow anew in every pass, stay below.
+const MATRIX_SIZED: usize = 5000;
 const THREADS: usize = 2;
 
 static LARGE: AtomicUsize = AtomicUsize::new(0);
@@ -103,8 +103,8 @@ fn passes_after_the_first_allocate_no_matrices() {
     let ones = (0..2000).map(|node| (node, node, 1.0)).collect();
     let symmetric = Features::Sparse(Csr::from_entries(2000, 2000, ones).unwrap());
     let detached =
-        RSoftGraphAinConfig { gradient: Gradient::Detached, layers: 5, hidden: 32, ..Default::default() };
-    let mut models = models(5, 32);
+        RSoftGraphAinConfig { gradient: Gradient::Detached, layers: 5, hidden: 40, ..Default::default() };
+    let mut models = models(5, 40);
     models.retain(|(_, config)| !matches!(config, ModelConfig::Modular(config) if config.drop_edge > 0.0));
     models.push(("detached".into(), ModelConfig::RSoftGraphAin(detached)));
     for (kind, features) in [("dense", dense), ("sparse", sparse), ("symmetric", symmetric)] {

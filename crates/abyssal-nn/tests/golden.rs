@@ -155,3 +155,11 @@ fn connections_equal_pytorch() {
 fn pairnorm_equals_pytorch() {
     check("pairnorm", include_str!("golden/pairnorm.json"), 3);
 }
+
+/// Models made for heterophily, FAGCN against PyTorch Geometric's `FAConv` (`make_golden_heterophily.py`).
+#[test]
+fn models_for_heterophily_equal_pytorch() {
+    check("h2gcn", include_str!("golden/h2gcn.json"), 1);
+    check("fagcn", include_str!("golden/fagcn.json"), 1);
+    check("fsgnn", include_str!("golden/fsgnn.json"), 1);
+}

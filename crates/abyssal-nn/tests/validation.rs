@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use abyssal_nn::aggregation::Backbone;
 use abyssal_nn::models::{
-    AppnpConfig, BernnetConfig, ChebnetConfig, DagnnConfig, GatConfig, GcnConfig, GcniiConfig, GinConfig,
-    GprgnnConfig, Head, JknetConfig, MlpConfig, ModelConfig, ModelSettings, ModularConfig, PairNormConfig,
-    RSoftGraphAinConfig, SgcConfig,
+    AppnpConfig, BernnetConfig, ChebnetConfig, DagnnConfig, FagcnConfig, FsgnnConfig, GatConfig, GcnConfig,
+    GcniiConfig, GinConfig, GprgnnConfig, H2gcnConfig, Head, JknetConfig, MlpConfig, ModelConfig,
+    ModelSettings, ModularConfig, PairNormConfig, RSoftGraphAinConfig, SgcConfig,
 };
 use abyssal_nn::{ConnectionKind, NnError, Rank, RankRounding};
 use abyssal_tensor::ops::Gradient;
@@ -177,6 +177,24 @@ fn settings_of_pairnorm_out_of_range_are_refused() {
     rows.extend(each(&["scale"], SCALE_REFUSED, SCALE));
     rows.extend(each(&["input_dropout", "hidden_dropout"], RATE_REFUSED, RATE));
     assert_refused::<PairNormConfig>("pairnorm", &rows);
+}
+
+/// `K, L, d ≥ 1`, at most six rounds of H2GCN, whose width doubles with each, `ε ∈ [0, 1]`, dropout in [0, 1).
+#[test]
+fn settings_of_models_for_heterophily_out_of_range_are_refused() {
+    let mut h2gcn = each(&["layers", "hidden"], &[("0", "0")], AT_LEAST_ONE);
+    let doubles = "between 1 and 6: the width doubles with every layer";
+    h2gcn.extend(each(&["layers"], &[("7", "7"), ("64", "64")], doubles));
+    h2gcn.extend(each(&["input_dropout", "output_dropout"], RATE_REFUSED, RATE));
+    assert_refused::<H2gcnConfig>("h2gcn", &h2gcn);
+    assert_eq!(parse::<H2gcnConfig>("layers = 6").validate(), Ok(()));
+    let mut fagcn = each(&["layers", "hidden"], &[("0", "0")], AT_LEAST_ONE);
+    fagcn.extend(each(&["initial"], UNIT_REFUSED, UNIT));
+    fagcn.extend(each(&["input_dropout", "hidden_dropout", "attention_dropout"], RATE_REFUSED, RATE));
+    assert_refused::<FagcnConfig>("fagcn", &fagcn);
+    let mut fsgnn = each(&["layers", "hidden"], &[("0", "0")], AT_LEAST_ONE);
+    fsgnn.extend(each(&["hidden_dropout"], RATE_REFUSED, RATE));
+    assert_refused::<FsgnnConfig>("fsgnn", &fsgnn);
 }
 
 /// The ends of ranges belong to them where the documentation says so, and defaults are valid.

@@ -28,6 +28,8 @@ pub trait Scalar: RealField + DenseKernels + Copy + Default + Debug + Display + 
     fn exp(self) -> Self;
     /// The natural logarithm.
     fn ln(self) -> Self;
+    /// The hyperbolic tangent.
+    fn tanh(self) -> Self;
     /// The square root.
     fn sqrt(self) -> Self;
     /// Neither infinite nor NaN.
@@ -57,6 +59,10 @@ macro_rules! scalar {
             }
             fn ln(self) -> Self {
                 $type::ln(self)
+            }
+            #[inline(always)]
+            fn tanh(self) -> Self {
+                $type::tanh(self)
             }
             #[inline(always)]
             fn sqrt(self) -> Self {

@@ -4,11 +4,14 @@ mod appnp;
 mod bernnet;
 mod chebnet;
 mod dagnn;
+mod fagcn;
+mod fsgnn;
 mod gat;
 mod gcn;
 mod gcnii;
 mod gin;
 mod gprgnn;
+mod h2gcn;
 mod jknet;
 mod mlp;
 mod modular;
@@ -20,11 +23,14 @@ pub use appnp::AppnpConfig;
 pub use bernnet::BernnetConfig;
 pub use chebnet::ChebnetConfig;
 pub use dagnn::DagnnConfig;
+pub use fagcn::FagcnConfig;
+pub use fsgnn::FsgnnConfig;
 pub use gat::GatConfig;
 pub use gcn::GcnConfig;
 pub use gcnii::GcniiConfig;
 pub use gin::GinConfig;
 pub use gprgnn::{CoefficientStart, GprgnnConfig};
+pub use h2gcn::H2gcnConfig;
 pub use jknet::{JknetConfig, Jump};
 pub use mlp::MlpConfig;
 pub use modular::ModularConfig;
@@ -209,6 +215,9 @@ registry! {
     "jknet" => Jknet(JknetConfig),
     "chebnet" => Chebnet(ChebnetConfig),
     "bernnet" => Bernnet(BernnetConfig),
+    "h2gcn" => H2gcn(H2gcnConfig),
+    "fagcn" => Fagcn(FagcnConfig),
+    "fsgnn" => Fsgnn(FsgnnConfig),
     "pairnorm" => PairNorm(PairNormConfig),
     "modular" => Modular(ModularConfig),
 }

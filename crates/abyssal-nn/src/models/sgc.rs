@@ -9,7 +9,7 @@ use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::error::require;
-use crate::{Embedding, GraphInput, NnError, ParameterSpec, Pass};
+use crate::{Embedding, GraphInput, NnError, Operator, ParameterSpec, Pass};
 
 /// `Z = Â^K·X·W + b`.
 ///
@@ -66,17 +66,15 @@ impl<T: Scalar> Model<T> for Sgc {
 
     fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError> {
         let (weight, bias) = (&pass.parameters[0], &pass.parameters[1]);
-        let smoothed = if pass.is_observing() { None } else { graph.propagated_features(self.steps) };
-        let scores = match smoothed {
-            Some(smoothed) => pass.tape.linear(&pass.tape.constant(&smoothed), weight),
-            None => {
-                let mut scores = graph.transform(pass.tape, &Embedding::Features(None), weight);
-                for _ in 0..self.steps {
-                    scores = pass.tape.propagate(graph.adjacency(), &scores);
-                    pass.observe(&scores);
-                }
-                scores
+        let scores = if pass.is_observing() {
+            let mut scores = graph.transform(pass.tape, &Embedding::Features(None), weight);
+            for _ in 0..self.steps {
+                scores = pass.tape.propagate(graph.adjacency(), &scores);
+                pass.observe(&scores);
             }
+            scores
+        } else {
+            graph.transform_propagated(pass.tape, Operator::Convolution, self.steps, weight)
         };
         Ok(pass.tape.activate(&scores, Some(bias), Activation::Identity, None))
     }

@@ -28,6 +28,9 @@ pub const CONNECTIONS: [ConnectionKind; 7] = [
     ConnectionKind::Fuzzy,
 ];
 
+/// H2GCN goes no deeper.
+const DEEPEST_H2GCN: usize = 6;
+
 const BACKBONES: [Backbone; 4] = [Backbone::Gcn, Backbone::Gat, Backbone::Gin, Backbone::Sgc];
 
 /// Every model and every choice of it, this deep and this wide (an even number), dropping what it can drop.
@@ -52,6 +55,10 @@ fn baselines(layers: usize, hidden: usize) -> Vec<(String, ModelConfig)> {
     let appnp = AppnpConfig { layers, hidden, input_dropout, hidden_dropout, ..Default::default() };
     let chebnet = ChebnetConfig { layers, hidden, order: 3, input_dropout, hidden_dropout };
     let bernnet = BernnetConfig { layers, hidden, input_dropout, hidden_dropout, score_dropout };
+    let h2gcn_layers = layers.min(DEEPEST_H2GCN);
+    let h2gcn = H2gcnConfig { layers: h2gcn_layers, hidden, input_dropout, output_dropout: 0.3 };
+    let fagcn = FagcnConfig { layers, hidden, input_dropout, hidden_dropout, ..Default::default() };
+    let fagcn = FagcnConfig { attention_dropout: 0.2, initial: 0.4, ..fagcn };
     let pair = |mode| {
         let pair = PairNormConfig { layers, hidden, mode, scale: 2.0, input_dropout, hidden_dropout };
         ModelConfig::PairNorm(pair)
@@ -77,6 +84,9 @@ fn baselines(layers: usize, hidden: usize) -> Vec<(String, ModelConfig)> {
         named("order 1", ModelConfig::Chebnet(ChebnetConfig { order: 1, ..chebnet.clone() })),
         named("order 3", ModelConfig::Chebnet(chebnet)),
         named("", ModelConfig::Bernnet(bernnet)),
+        named("", ModelConfig::H2gcn(h2gcn)),
+        named("", ModelConfig::Fagcn(fagcn)),
+        named("", ModelConfig::Fsgnn(FsgnnConfig { layers, hidden, hidden_dropout })),
         named("PN", pair(PairNormalization::Pn)),
         named("PN-SI", pair(PairNormalization::PnSi)),
         named("PN-SCS", pair(PairNormalization::PnScs)),

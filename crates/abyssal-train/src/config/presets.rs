@@ -13,7 +13,7 @@ macro_rules! files {
 
 files! {
     "reference", "r-soft-graph-ain", "gcn", "gat", "sgc", "appnp", "gprgnn", "dagnn", "gcnii", "jknet", "chebnet",
-    "bernnet", "pairnorm", "modular",
+    "bernnet", "h2gcn", "fagcn", "fsgnn", "pairnorm", "modular",
 }
 
 /// The published settings of a model: for every dataset, then for this one.

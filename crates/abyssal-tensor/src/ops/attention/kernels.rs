@@ -263,7 +263,7 @@ fn add_weighted<T: Scalar>(row: &mut [T], other: &[T], weights: &[T]) {
 
 /// `⟨left, right⟩`, with a fixed number of sums side by side.
 #[inline(always)]
-fn dot<T: Scalar>(left: &[T], right: &[T]) -> T {
+pub(in crate::ops) fn dot<T: Scalar>(left: &[T], right: &[T]) -> T {
     let (left, left_rest) = left.as_chunks::<LANES>();
     let (right, right_rest) = right.as_chunks::<LANES>();
     let mut sums = [T::ZERO; LANES];

@@ -1,17 +1,18 @@
 //! Multi-head graph attention (Veličković et al.: *Graph attention networks*, ICLR 2018) without messages on edges.
 
+mod inputs;
 mod kernels;
+mod signed;
 
 use std::sync::Arc;
 
 use super::Dropout;
-use crate::parallel::{for_each_block, for_each_ragged_block, partial_count, sum_over_rows};
-use crate::tape::{Backward, Buffer, Gradients, Pool, Slot, Tape, Value, Variable};
+use crate::parallel::{for_each_block, for_each_ragged_block};
+use crate::tape::{Backward, Buffer, Gradients, Pool, Tape, Variable};
 use crate::{Matrix, Scalar, SparseOperator};
-use kernels::{
-    add_vectors, attention_weights, drop_values, multiply_ends, score_backward, score_rows, sum_scores,
-    sum_vectors, weigh_back, weigh_rows,
-};
+use inputs::Inputs;
+pub(super) use kernels::dot;
+use kernels::{attention_weights, drop_values, multiply_ends, score_backward, weigh_rows};
 
 impl<T: Scalar> Tape<T> {
     /// `Y_i = ‖_k Σ_j dropout(α_ijk)·X_jk`, `α_i·k = softmax_j LeakyReLU(⟨t_k, X_ik⟩ + ⟨s_k, X_jk⟩)`, where j runs over
@@ -31,17 +32,15 @@ impl<T: Scalar> Tape<T> {
         slope: f64,
         dropout: Option<Dropout>,
     ) -> Variable<T> {
+        let inputs = Inputs::new(pattern, transformed, source, target);
         let matrix = pattern.matrix();
         let (nodes, columns) = transformed.shape();
-        let heads = source.rows();
-        assert_eq!((matrix.rows(), matrix.columns()), (nodes, nodes), "attention: the pattern's shape");
-        assert_eq!(source.shape(), target.shape(), "attention: source and target");
-        assert_eq!(source.as_slice().len(), columns, "attention: heads times width");
+        let heads = inputs.heads();
         let slope = T::from_f64(slope);
         let pool = self.pool();
-        let scores = scores(transformed, source, target, pool);
+        let scores = inputs.scores(pool);
         let mut weights = pool.take(matrix.stored(), heads);
-        let work = 8 * heads * (1 + matrix.stored() / nodes.max(1));
+        let work = 8 * heads * inputs.entries();
         for_each_ragged_block(weights.as_mut_slice(), matrix.offsets(), heads, work, |first, block| {
             attention_weights(
                 &matrix.offsets()[first..],
@@ -56,8 +55,7 @@ impl<T: Scalar> Tape<T> {
         {
             let dropped = dropout.map(|dropout| drop_weights(&weights, dropout, pool));
             let used = dropped.as_ref().unwrap_or(&weights);
-            let work = columns * (1 + matrix.stored() / nodes.max(1));
-            for_each_block(output.as_mut_slice(), columns, work, |first, block| {
+            for_each_block(output.as_mut_slice(), columns, columns * inputs.entries(), |first, block| {
                 let offsets = &matrix.offsets()[first..];
                 weigh_rows(
                     offsets,
@@ -69,24 +67,13 @@ impl<T: Scalar> Tape<T> {
                 );
             });
         }
-        let inputs = [transformed.slot, source.slot, target.slot];
-        self.record(Arc::new(output), &inputs, || Attend {
-            pattern: Arc::clone(pattern),
-            transformed: (transformed.value.clone(), transformed.slot),
-            source: (source.value.clone(), source.slot),
-            target: (target.value.clone(), target.slot),
-            weights,
-            slope,
-            dropout,
-        })
+        let slots = inputs.slots();
+        self.record(Arc::new(output), &slots, || Attend { inputs, weights, slope, dropout })
     }
 }
 
 struct Attend<T: Scalar> {
-    pattern: Arc<SparseOperator<T>>,
-    transformed: (Value<T>, Slot),
-    source: (Value<T>, Slot),
-    target: (Value<T>, Slot),
+    inputs: Inputs<T>,
     /// `α` before dropout, one row an edge.
     weights: Buffer<T>,
     slope: T,
@@ -94,21 +81,18 @@ struct Attend<T: Scalar> {
 }
 
 impl<T: Scalar> Backward<T> for Attend<T> {
-    /// With `z_ij` what LeakyReLU reads and `α̃` the weights after dropout:
-    /// `z̄_ij = LeakyReLU'(z_ij)·α_ij·(ᾱ_ij - Σ_k α_ik·ᾱ_ik)`, `ᾱ_ij = dropout(⟨Ȳ_i, X_j⟩)`;
-    /// `X̄_j = Σ_i α̃_ij·Ȳ_i + (Σ_k z̄_jk)·t + (Σ_i z̄_ij)·s`; `t̄ = Σ_ij z̄_ij·X_i`, `s̄ = Σ_ij z̄_ij·X_j`.
+    /// With `z_ij` what LeakyReLU reads:
+    /// `z̄_ij = LeakyReLU'(z_ij)·α_ij·(ᾱ_ij - Σ_k α_ik·ᾱ_ik)`, `ᾱ_ij = dropout(⟨Ȳ_i, X_j⟩)`; [`Inputs`] has the rest.
     fn backward(self: Box<Self>, gradient: Buffer<T>, gradients: &mut Gradients<T>) {
-        let (transformed, source, target) = (&self.transformed.0, &self.source.0, &self.target.0);
-        let (matrix, transpose) = (self.pattern.matrix(), self.pattern.transpose());
-        let (nodes, columns) = transformed.shape();
-        let heads = source.rows();
+        let inputs = &self.inputs;
+        let (matrix, transformed) = (inputs.pattern.matrix(), &inputs.rows.0);
+        let (columns, heads) = (transformed.columns(), inputs.heads());
         let pool = gradients.pool().clone();
-        let entries = 1 + matrix.stored() / nodes.max(1);
 
-        let scores = scores(transformed, source, target, &pool);
+        let scores = inputs.scores(&pool);
         let mut score_gradients = pool.take(matrix.stored(), heads);
-        let block = score_gradients.as_mut_slice();
-        for_each_ragged_block(block, matrix.offsets(), heads, columns * entries, |first, block| {
+        let (block, work) = (score_gradients.as_mut_slice(), columns * inputs.entries());
+        for_each_ragged_block(block, matrix.offsets(), heads, work, |first, block| {
             let offsets = &matrix.offsets()[first..];
             let start = offsets[0] * heads;
             let products = (gradient.as_slice(), transformed.as_slice());
@@ -122,66 +106,13 @@ impl<T: Scalar> Backward<T> for Attend<T> {
         });
         drop(scores);
 
-        // What the two scores of every node get: as the one who hears, and as the one who is heard.
-        let mut sums = pool.take(nodes, 2 * heads);
-        for_each_block(sums.as_mut_slice(), 2 * heads, 2 * heads * entries, |first, block| {
-            sum_scores(
-                &matrix.offsets()[first..],
-                &transpose.offsets()[first..],
-                self.pattern.sources(),
-                score_gradients.as_slice(),
-                heads,
-                block,
-            );
-        });
-        drop(score_gradients);
-
-        let mut both = pool.take(1, 2 * columns);
-        let mut partials = pool.take(partial_count(nodes), 2 * columns);
-        let (total, scratch) = (both.as_mut_slice(), partials.as_mut_slice());
-        sum_over_rows(nodes, 2 * columns, total, scratch, |range, partial| {
-            let sums = &sums.as_slice()[range.start * 2 * heads..range.end * 2 * heads];
-            let rows = &transformed.as_slice()[range.start * columns..range.end * columns];
-            sum_vectors(sums, rows, (heads, columns), partial);
-        });
-        let (of_target, of_source) = both.as_slice().split_at(columns);
-        for (slot, values) in [(self.target.1, of_target), (self.source.1, of_source)] {
-            let mut buffer = pool.take(heads, columns / heads.max(1));
-            buffer.as_mut_slice().copy_from_slice(values);
-            gradients.add(slot, buffer);
-        }
-
-        if self.transformed.1.is_some() {
+        let sums = inputs.scores_backward(score_gradients, gradients);
+        if inputs.rows.1.is_some() {
             let dropped = self.dropout.map(|dropout| drop_weights(&self.weights, dropout, &pool));
             let used = dropped.as_ref().unwrap_or(&self.weights);
-            let mut output = pool.take(nodes, columns);
-            for_each_block(output.as_mut_slice(), columns, columns * entries, |first, block| {
-                let offsets = &transpose.offsets()[first..];
-                let edges = (transpose.indices(), self.pattern.sources());
-                weigh_back(offsets, edges, used.as_slice(), gradient.as_slice(), (heads, columns), block);
-                let sums = &sums.as_slice()[first * 2 * heads..];
-                add_vectors(sums, target.as_slice(), source.as_slice(), heads, block);
-            });
-            gradients.add(self.transformed.1, output);
+            inputs.rows_backward(&sums, used, &gradient, gradients);
         }
     }
-}
-
-/// `[⟨t_k, X_ik⟩ | ⟨s_k, X_ik⟩]` for all nodes i and heads k. Shape n×2K.
-fn scores<T: Scalar>(
-    transformed: &Matrix<T>,
-    source: &Matrix<T>,
-    target: &Matrix<T>,
-    pool: &Pool<T>,
-) -> Buffer<T> {
-    let (nodes, columns) = transformed.shape();
-    let heads = source.rows();
-    let mut scores = pool.take(nodes, 2 * heads);
-    for_each_block(scores.as_mut_slice(), 2 * heads, 2 * columns, |first, block| {
-        let rows = &transformed.as_slice()[first * columns..];
-        score_rows(rows, target.as_slice(), source.as_slice(), heads, block);
-    });
-    scores
 }
 
 /// The attention weights after dropout.
