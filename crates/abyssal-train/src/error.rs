@@ -41,12 +41,14 @@ pub enum TrainError {
     #[error(transparent)]
     Data(#[from] GraphError),
     /// Numbers left the finite range during training.
-    #[error("training diverged in epoch {epoch}: {reason}; try a lower train.learning_rate")]
+    #[error("training diverged in epoch {epoch}: {reason}; {advice}")]
     Diverged {
         /// The epoch, counted from 1.
         epoch: usize,
         /// What was seen.
         reason: String,
+        /// What to do about it.
+        advice: &'static str,
     },
     /// The file system refused.
     #[error("cannot {action} {path}: {source}")]

@@ -178,7 +178,11 @@ impl Trainer {
     /// The error of a run whose numbers left the finite range in the present epoch.
     fn diverged(&self, seen: String) -> TrainError {
         let place = divergence::locate(&*self.model, &self.state.parameters, &self.input, &self.pool);
-        TrainError::Diverged { epoch: self.state.epoch + 1, reason: format!("{seen}; {place}") }
+        let advice = match self.state.optimizer.steps() {
+            0 => "it starts that way: take fewer layers, or a model that normalises them",
+            _ => "try a lower train.learning_rate",
+        };
+        TrainError::Diverged { epoch: self.state.epoch + 1, reason: format!("{seen}; {place}"), advice }
     }
 
     /// Evaluates the present weights, and computes the step of the next epoch if there is one.

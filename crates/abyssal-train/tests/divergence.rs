@@ -34,6 +34,7 @@ fn a_diverging_gcn_names_epoch_and_layer() {
     ]);
     assert!(text.contains("diverged in epoch 1: "), "{text}");
     assert!(text.contains("all weights are finite"), "{text}");
+    assert!(text.ends_with("try a lower train.learning_rate"), "{text}");
     assert!(text.contains("the output of layer 2 is the first that is not finite"), "{text}");
 }
 
@@ -47,6 +48,14 @@ fn a_diverging_deep_gcn_names_the_first_of_its_layers() {
     let (_, rest) = text.split_once("the output of layer ").expect("a layer is named");
     let layer: usize = rest.split_once(' ').expect("and more").0.parse().expect("a number");
     assert!((2..64).contains(&layer), "{text}");
+}
+
+/// Sums over neighbours grow with every layer; no learning rate helps.
+#[test]
+fn a_model_that_is_too_deep_to_start_with_says_so() {
+    let text = message(&[("model.name", "gin".into()), ("model.layers", 200.into())]);
+    assert!(text.contains("diverged in epoch 1: "), "{text}");
+    assert!(text.ends_with("take fewer layers, or a model that normalises them"), "{text}");
 }
 
 #[test]
