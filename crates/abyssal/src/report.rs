@@ -44,11 +44,13 @@ pub struct SessionReport {
     /// Test accuracy of always guessing the most common training class, on average over the runs.
     majority_accuracy: f64,
     compared: Vec<ModelReport>,
+    /// What went wrong with runs that have no result.
+    failures: Vec<String>,
 }
 
 impl SessionReport {
-    /// Gathers results, in the order of their runs; runs of one model stand together.
-    pub fn new(results: &[(PathBuf, RunResult)]) -> Option<Self> {
+    /// Gathers results, in the order of their runs; runs of one model stand together. `None` if there are none.
+    pub fn new(results: &[(PathBuf, RunResult)], failures: &[String]) -> Option<Self> {
         let (_, any) = results.first()?;
         let mut reports: Vec<ModelReport> = Vec::new();
         for (run_dir, result) in results {
@@ -94,6 +96,7 @@ impl SessionReport {
             splits,
             majority_accuracy: mean(&majorities),
             compared: reports,
+            failures: failures.to_vec(),
         })
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use abyssal_graph::{Dataset, DatasetConfig, Library, SplitRule};
 use abyssal_tensor::parallel::with_threads;
-use abyssal_train::{Config, Outcome, PlannedRun, Session, TrainError};
+use abyssal_train::{Config, Outcome, PlannedRun, RunResult, Session, TrainError};
 
 use crate::arguments::TrainArguments;
 use crate::datasets;
@@ -32,12 +32,14 @@ pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
     let quiet = arguments.quiet;
     let results =
         with_threads(usize::from(arguments.threads), || train_all(&session, &library, quiet, &stop))??;
-    let Some(results) = results else {
+    let Some(Trained { results, failures }) = results else {
         let path = session.path.display();
         eprintln!("stopped with a checkpoint; go on with: abyssal train --resume {path}");
         return Ok(Ending::Interrupted);
     };
-    let report = SessionReport::new(&results).ok_or("there was nothing to run")?;
+    let Some(report) = SessionReport::new(&results, &failures) else {
+        return Err(failures.join("\n").into());
+    };
     let mut output = std::io::stdout().lock();
     let written = match arguments.json {
         true => report.write_json(&mut output),
@@ -45,9 +47,20 @@ pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
     };
     match written.and_then(|()| output.flush()) {
         // Whoever read our output has read enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Ending::Finished),
-        written => Ok(written.map(|()| Ending::Finished)?),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+        written => written?,
     }
+    match failures.len() {
+        0 => Ok(Ending::Finished),
+        failed => Err(format!("{failed} of {} runs failed, see above", session.runs.len()).into()),
+    }
+}
+
+/// What came of the runs of a session.
+struct Trained {
+    results: Vec<(PathBuf, RunResult)>,
+    /// What went wrong with the others.
+    failures: Vec<String>,
 }
 
 /// Plans the runs: every model with every split and every seed.
@@ -135,14 +148,15 @@ fn other_name(config: &Config, settings: &[(String, toml::Value)]) -> Option<Str
     })
 }
 
-/// Trains every run that is not finished; `None` if it was interrupted.
+/// Trains every run that is not finished; `None` if it was interrupted. One that diverges does not keep the others from
+/// their turn.
 fn train_all(
     session: &Session,
     library: &Library,
     quiet: bool,
     stop: &AtomicBool,
-) -> Result<Option<Vec<(PathBuf, abyssal_train::RunResult)>>, TrainError> {
-    let mut results = Vec::new();
+) -> Result<Option<Trained>, TrainError> {
+    let (mut results, mut failures) = (Vec::new(), Vec::new());
     let mut dataset: Option<(DatasetConfig, Dataset)> = None;
     for PlannedRun { directory, config } in &session.runs {
         // All runs of a session usually share their data.
@@ -159,13 +173,21 @@ fn train_all(
         let mut progress = Progress::new(config, quiet);
         let outcome = directory.run(config, &data, &mut progress, stop);
         progress.finish();
-        match outcome? {
-            Outcome::Finished(result) => results.push((directory.path().to_path_buf(), *result)),
-            Outcome::Stopped { .. } => return Ok(None),
+        match outcome {
+            Ok(Outcome::Finished(result)) => results.push((directory.path().to_path_buf(), *result)),
+            Ok(Outcome::Stopped { .. }) => return Ok(None),
+            Err(error @ TrainError::Diverged { .. }) => {
+                let failure = format!("{}, seed {}: {error}", config.model.name(), config.seed);
+                if session.runs.len() > 1 {
+                    eprintln!("error: {failure}");
+                }
+                failures.push(failure);
+            }
+            Err(error) => return Err(error),
         }
         dataset = Some((config.data.clone(), data));
     }
-    Ok(Some(results))
+    Ok(Some(Trained { results, failures }))
 }
 
 fn describe(dataset: &Dataset) -> String {

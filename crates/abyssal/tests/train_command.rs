@@ -31,6 +31,24 @@ fn json_is_one_object_with_every_run() {
     assert_eq!(report["compared"][0]["layers"], 4);
 }
 
+/// Sums over neighbours overflow at this depth; the model that does not diverge is trained and reported nevertheless.
+#[test]
+fn a_run_that_diverges_does_not_take_the_others_along() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("run");
+    let deep = ["--compare", "gin", "--set", "model.layers=200", "--set", "train.epochs=2"];
+    let output = train_small(&out, &deep).output().unwrap();
+    let message = common::stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("gin, seed 0: training diverged in epoch 1"), "{message}");
+    assert!(message.contains("1 of 2 runs failed"), "{message}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&report["model"], report["failures"].as_array().unwrap().len()),
+        (&"r-soft-graph-ain".into(), 1)
+    );
+}
+
 #[test]
 fn a_run_directory_holds_everything_and_its_configuration_repeats_the_run() {
     let directory = tempfile::tempdir().unwrap();
