@@ -51,6 +51,12 @@ pub(crate) fn require(
     if holds { Ok(()) } else { Err(NnError::OutOfRange { key, value: value.to_string(), allowed }) }
 }
 
+/// Checks depth and width, which every model has.
+pub(crate) fn require_size(layers: usize, hidden: usize) -> Result<(), NnError> {
+    require(layers >= 1, "layers", layers, "at least 1")?;
+    require(hidden >= 1, "hidden", hidden, "at least 1")
+}
+
 /// Checks a share, such as a dropout rate, that must be in [0, 1).
 pub(crate) fn require_rate(key: &'static str, value: f64) -> Result<(), NnError> {
     require((0.0..1.0).contains(&value), key, value, "at least 0 and below 1")

@@ -30,6 +30,17 @@ pub enum ParameterGroup {
     Output,
 }
 
+impl ParameterGroup {
+    /// The part a layer belongs to, of so many that lead from the features to the classes. A single one reads the features.
+    pub fn of_layer(layer: usize, layers: usize) -> Self {
+        match layer {
+            0 => Self::Input,
+            _ if layer + 1 == layers => Self::Output,
+            _ => Self::Hidden,
+        }
+    }
+}
+
 impl ParameterSpec {
     /// A weight matrix with Xavier's uniform initialisation.
     pub fn weight(name: impl Into<String>, inputs: usize, outputs: usize) -> Self {
@@ -41,6 +52,12 @@ impl ParameterSpec {
     pub fn bias(name: impl Into<String>, outputs: usize) -> Self {
         let initialization = Initialization::Zeros;
         Self { name: name.into(), shape: (1, outputs), initialization, group: ParameterGroup::Input }
+    }
+
+    /// Weight and bias of a linear classifier, named `head.…`.
+    pub fn classifier(inputs: usize, classes: usize) -> [Self; 2] {
+        [Self::weight("head.weight", inputs, classes), Self::bias("head.bias", classes)]
+            .map(|spec| spec.in_group(ParameterGroup::Output))
     }
 
     /// The same parameter with another start.

@@ -28,11 +28,7 @@ impl Perceptron {
                 let last = layer + 1 == self.layers;
                 let inputs = if layer == 0 { task.features } else { self.hidden };
                 let outputs = if last { task.classes } else { self.hidden };
-                let group = match layer {
-                    0 => ParameterGroup::Input,
-                    _ if last => ParameterGroup::Output,
-                    _ => ParameterGroup::Hidden,
-                };
+                let group = ParameterGroup::of_layer(layer, self.layers);
                 [
                     ParameterSpec::weight(format!("layers.{layer}.weight"), inputs, outputs),
                     ParameterSpec::bias(format!("layers.{layer}.bias"), outputs),

@@ -11,7 +11,7 @@ use abyssal_tensor::tape::Variable;
 use abyssal_tensor::{Initialization, Matrix, Scalar};
 
 use super::{Model, ModelSettings, TaskShape};
-use crate::error::{require, require_rate};
+use crate::error::{require_rate, require_size};
 use crate::perceptron::Perceptron;
 use crate::{GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass};
 
@@ -51,8 +51,7 @@ impl ModelSettings for BernnetConfig {
         &[("L", "layers"), ("K", "layers"), ("d", "hidden"), ("dprate", "score_dropout")];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require_rate("input_dropout", self.input_dropout)?;
         require_rate("hidden_dropout", self.hidden_dropout)?;
         require_rate("score_dropout", self.score_dropout)

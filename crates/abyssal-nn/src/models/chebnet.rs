@@ -8,7 +8,7 @@ use abyssal_tensor::ops::Activation;
 use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
-use crate::error::{require, require_rate};
+use crate::error::{require, require_rate, require_size};
 use crate::{Embedding, GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass};
 
 /// `H ← ReLU(Σ_k T_k(L̂)·H·W_k + b)`, k = 0 … K, the last layer straight to the classes and without ReLU.
@@ -42,8 +42,7 @@ impl ModelSettings for ChebnetConfig {
         &[("L", "layers"), ("d", "hidden"), ("K", "order")];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require(self.order >= 1, "order", self.order, "at least 1")?;
         require_rate("input_dropout", self.input_dropout)?;
         require_rate("hidden_dropout", self.hidden_dropout)
@@ -66,11 +65,7 @@ impl<T: Scalar> Model<T> for Chebnet {
         for layer in 0..layers {
             let inputs = if layer == 0 { self.task.features } else { hidden };
             let outputs = if layer + 1 == layers { self.task.classes } else { hidden };
-            let group = match layer {
-                0 => ParameterGroup::Input,
-                _ if layer + 1 == layers => ParameterGroup::Output,
-                _ => ParameterGroup::Hidden,
-            };
+            let group = ParameterGroup::of_layer(layer, layers);
             let name = |k| format!("layers.{layer}.weights.{k}");
             let weights = (0..=order).map(|k| ParameterSpec::weight(name(k), inputs, outputs));
             let bias = ParameterSpec::bias(format!("layers.{layer}.bias"), outputs);

@@ -6,7 +6,7 @@ use abyssal_tensor::Scalar;
 use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
-use crate::error::{require, require_rate};
+use crate::error::{require_rate, require_size};
 use crate::perceptron::Perceptron;
 use crate::{GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
 
@@ -40,8 +40,7 @@ impl ModelSettings for DagnnConfig {
         &[("L", "layers"), ("K", "layers"), ("d", "hidden")];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require_rate("input_dropout", self.input_dropout)?;
         require_rate("hidden_dropout", self.hidden_dropout)
     }

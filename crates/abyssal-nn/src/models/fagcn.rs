@@ -8,7 +8,7 @@ use abyssal_tensor::ops::Activation;
 use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
-use crate::error::{require, require_rate, require_unit};
+use crate::error::{require_rate, require_size, require_unit};
 use crate::{Embedding, GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass};
 
 /// `H_0 = ReLU(X·W_in + b_in)`, then `L` times `H_l = ε·H_0 + S_l·H_{l-1}`, and `Z = H_L·W_out + b_out`, with
@@ -53,8 +53,7 @@ impl ModelSettings for FagcnConfig {
         &[("L", "layers"), ("d", "hidden"), ("eps", "initial")];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require_unit("initial", self.initial)?;
         require_rate("input_dropout", self.input_dropout)?;
         require_rate("hidden_dropout", self.hidden_dropout)?;
@@ -83,11 +82,7 @@ impl<T: Scalar> Model<T> for Fagcn {
                 .map(|name| ParameterSpec::weight(format!("layers.{layer}.{name}"), 1, hidden));
             specs.extend(vectors.map(|spec| spec.in_group(ParameterGroup::Hidden)));
         }
-        let head = [
-            ParameterSpec::weight("head.weight", hidden, self.task.classes),
-            ParameterSpec::bias("head.bias", self.task.classes),
-        ];
-        specs.extend(head.map(|spec| spec.in_group(ParameterGroup::Output)));
+        specs.extend(ParameterSpec::classifier(hidden, self.task.classes));
         specs
     }
 

@@ -8,7 +8,7 @@ use abyssal_tensor::tape::Variable;
 use abyssal_tensor::{Initialization, Scalar};
 
 use super::{Model, ModelSettings, TaskShape};
-use crate::error::{require, require_rate};
+use crate::error::{require_rate, require_size};
 use crate::{GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass};
 
 /// `Z = ReLU([α_0·N(X_0·W_0) | … | α_2K·N(X_2K·W_2K)])·W + b`, `α = softmax(a)`, where `N` divides every row by its
@@ -43,8 +43,7 @@ impl ModelSettings for FsgnnConfig {
         &[("L", "layers"), ("K", "layers"), ("d", "hidden")];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require_rate("hidden_dropout", self.hidden_dropout)
     }
 
@@ -76,11 +75,7 @@ impl<T: Scalar> Model<T> for Fsgnn {
             initialization: Initialization::Ones,
             group: ParameterGroup::Hidden,
         });
-        let head = [
-            ParameterSpec::weight("head.weight", terms * hidden, self.task.classes),
-            ParameterSpec::bias("head.bias", self.task.classes),
-        ];
-        specs.extend(head.map(|spec| spec.in_group(ParameterGroup::Output)));
+        specs.extend(ParameterSpec::classifier(terms * hidden, self.task.classes));
         specs
     }
 

@@ -8,7 +8,7 @@ use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, GatAggregation};
-use crate::error::{require, require_rate, require_unit};
+use crate::error::{require, require_rate, require_size, require_unit};
 use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
 
 /// `H ← ELU(Agg(H; W_t, s_t, t_t) + b_t)` with `Agg` the attention of [`GatAggregation`], its heads side by side; the
@@ -55,8 +55,7 @@ impl ModelSettings for GatConfig {
         &[("L", "layers"), ("d", "hidden"), ("K", "heads")];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require(self.heads >= 1, "heads", self.heads, "at least 1")?;
         // A single layer is the last one and has no hidden width.
         let divides = self.layers == 1 || self.hidden.is_multiple_of(self.heads);
@@ -95,13 +94,11 @@ impl<T: Scalar> Model<T> for Gat {
         let GatConfig { layers, hidden, output_heads, .. } = self.config;
         let of_layer = |layer| {
             let inputs = if layer == 0 { self.task.features } else { hidden };
-            let (group, outputs, biases) = match layer {
-                _ if self.is_last(layer) => {
-                    (ParameterGroup::Output, output_heads * self.task.classes, self.task.classes)
-                }
-                _ => (ParameterGroup::Hidden, hidden, hidden),
+            let (outputs, biases) = match self.is_last(layer) {
+                true => (output_heads * self.task.classes, self.task.classes),
+                false => (hidden, hidden),
             };
-            let group = if layer == 0 { ParameterGroup::Input } else { group };
+            let group = ParameterGroup::of_layer(layer, layers);
             let mut specs = self.aggregation(layer).specs(&format!("layers.{layer}"), inputs, outputs);
             specs.push(ParameterSpec::bias(format!("layers.{layer}.bias"), biases));
             specs.into_iter().map(move |spec| spec.in_group(group))

@@ -9,7 +9,7 @@ use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, GcnAggregation};
-use crate::error::{require, require_rate};
+use crate::error::{require_rate, require_size};
 use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
 
 /// `H ← ReLU(Â·H·W_t + b_t)`, the last layer straight to the classes and without ReLU.
@@ -37,8 +37,7 @@ impl ModelSettings for GcnConfig {
     const ALIASES: &'static [(&'static str, &'static str)] = &[("L", "layers"), ("d", "hidden")];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require_rate("input_dropout", self.input_dropout)?;
         require_rate("hidden_dropout", self.hidden_dropout)
     }
@@ -60,11 +59,7 @@ impl<T: Scalar> Model<T> for Gcn {
             .flat_map(|layer| {
                 let inputs = if layer == 0 { self.task.features } else { hidden };
                 let outputs = if layer + 1 == layers { self.task.classes } else { hidden };
-                let group = match layer {
-                    0 => ParameterGroup::Input,
-                    _ if layer + 1 == layers => ParameterGroup::Output,
-                    _ => ParameterGroup::Hidden,
-                };
+                let group = ParameterGroup::of_layer(layer, layers);
                 let mut specs = GcnAggregation.specs(&format!("layers.{layer}"), inputs, outputs);
                 specs.push(ParameterSpec::bias(format!("layers.{layer}.bias"), outputs));
                 specs.into_iter().map(move |spec| spec.in_group(group))

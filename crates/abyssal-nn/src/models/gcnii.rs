@@ -10,7 +10,7 @@ use abyssal_tensor::tape::Variable;
 use abyssal_tensor::{Initialization, Matrix, Scalar};
 
 use super::{Model, ModelSettings, TaskShape};
-use crate::error::{require, require_rate, require_unit};
+use crate::error::{require, require_rate, require_size, require_unit};
 use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
 
 /// `H⁰ = ReLU(X·W_in + b_in)`, then `L` times `H ← ReLU(((1-α)·Â·H + α·H⁰)·M(W_l))`, and `Z = H·W_out + b_out`,
@@ -60,8 +60,7 @@ impl ModelSettings for GcniiConfig {
         &[("L", "layers"), ("d", "hidden"), ("alpha", "initial"), ("lambda", "mapping")];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require_unit("initial", self.initial)?;
         require((0.0..=1e9).contains(&self.mapping), "mapping", self.mapping, "between 0 and 1e9")?;
         require_rate("input_dropout", self.input_dropout)?;
@@ -94,11 +93,7 @@ impl<T: Scalar> Model<T> for Gcnii<T> {
             let weights = names.into_iter().map(|name| ParameterSpec::weight(name, hidden, hidden));
             specs.extend(weights.map(|spec| spec.in_group(ParameterGroup::Hidden)));
         }
-        let head = [
-            ParameterSpec::weight("head.weight", hidden, self.task.classes),
-            ParameterSpec::bias("head.bias", self.task.classes),
-        ];
-        specs.extend(head.map(|spec| spec.in_group(ParameterGroup::Output)));
+        specs.extend(ParameterSpec::classifier(hidden, self.task.classes));
         let start = |spec: ParameterSpec| match spec.initialization {
             Initialization::XavierUniform => spec.starting(Initialization::InverseRoot),
             _ => spec,

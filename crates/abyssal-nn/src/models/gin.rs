@@ -8,7 +8,7 @@ use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, GinAggregation, Neighbourhood};
-use crate::error::{require, require_rate};
+use crate::error::{require_rate, require_size};
 use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
 
 /// `H ← ReLU(ReLU(Agg(H; W_t, ε_t) + b_t)·V_t + c_t)` with `Agg` of [`GinAggregation`]: a perceptron of two linear maps on
@@ -48,8 +48,7 @@ impl ModelSettings for GinConfig {
     const ALIASES: &'static [(&'static str, &'static str)] = &[("L", "layers"), ("d", "hidden")];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require_rate("input_dropout", self.input_dropout)?;
         require_rate("hidden_dropout", self.hidden_dropout)
     }
@@ -73,11 +72,7 @@ impl<T: Scalar> Model<T> for Gin {
         let of_layer = |layer| {
             let inputs = if layer == 0 { self.task.features } else { hidden };
             let outputs = if layer + 1 == layers { self.task.classes } else { hidden };
-            let group = match layer {
-                0 => ParameterGroup::Input,
-                _ if layer + 1 == layers => ParameterGroup::Output,
-                _ => ParameterGroup::Hidden,
-            };
+            let group = ParameterGroup::of_layer(layer, layers);
             let mut specs = self.aggregation.specs(&format!("layers.{layer}"), inputs, hidden);
             specs.push(ParameterSpec::bias(format!("layers.{layer}.bias"), hidden));
             specs.push(ParameterSpec::weight(format!("layers.{layer}.outer.weight"), hidden, outputs));

@@ -9,7 +9,7 @@ use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::error::{require, require_rate};
-use crate::{Embedding, GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass};
+use crate::{Embedding, GraphInput, NnError, Operator, ParameterSpec, Pass};
 
 /// The most rounds: the classifier reads `(2^{K+1} - 1)·d` values of a node.
 const MOST_LAYERS: usize = 6;
@@ -70,11 +70,7 @@ impl<T: Scalar> Model<T> for H2gcn {
         let H2gcnConfig { layers, hidden, .. } = self.config;
         let width = ((2 << layers) - 1) * hidden;
         let mut specs = vec![ParameterSpec::weight("input.weight", self.task.features, hidden)];
-        let head = [
-            ParameterSpec::weight("head.weight", width, self.task.classes),
-            ParameterSpec::bias("head.bias", self.task.classes),
-        ];
-        specs.extend(head.map(|spec| spec.in_group(ParameterGroup::Output)));
+        specs.extend(ParameterSpec::classifier(width, self.task.classes));
         specs
     }
 

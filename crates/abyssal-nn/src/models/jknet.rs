@@ -9,7 +9,7 @@ use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, GcnAggregation};
-use crate::error::{require, require_rate};
+use crate::error::{require_rate, require_size};
 use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
 
 /// How the embeddings of all layers become one.
@@ -53,8 +53,7 @@ impl ModelSettings for JknetConfig {
     const ALIASES: &'static [(&'static str, &'static str)] = &[("L", "layers"), ("d", "hidden")];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require_rate("input_dropout", self.input_dropout)?;
         require_rate("hidden_dropout", self.hidden_dropout)
     }
@@ -84,11 +83,7 @@ impl<T: Scalar> Model<T> for Jknet {
             Jump::Concat => layers * hidden,
             Jump::Max => hidden,
         };
-        let head = [
-            ParameterSpec::weight("head.weight", width, self.task.classes),
-            ParameterSpec::bias("head.bias", self.task.classes),
-        ];
-        specs.extend(head.map(|spec| spec.in_group(ParameterGroup::Output)));
+        specs.extend(ParameterSpec::classifier(width, self.task.classes));
         specs
     }
 

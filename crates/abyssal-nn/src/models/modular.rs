@@ -11,7 +11,7 @@ use abyssal_tensor::tape::Variable;
 use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, Backbone, BackboneAggregation};
 use crate::connection::{Connection, ConnectionKind, Kept};
-use crate::error::{require, require_rate, require_shares, require_unit};
+use crate::error::{require, require_rate, require_shares, require_size, require_unit};
 use crate::normalization::{Normalization, NormalizationKind};
 use crate::{
     Dropping, Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Rank, RankRounding,
@@ -111,8 +111,7 @@ impl ModelSettings for ModularConfig {
     ];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require(self.heads >= 1, "heads", self.heads, "at least 1")?;
         let divides = self.backbone != Backbone::Gat || self.hidden.is_multiple_of(self.heads);
         require(divides, "hidden", self.hidden, "a multiple of model.heads")?;

@@ -7,7 +7,7 @@ use abyssal_tensor::Scalar;
 use abyssal_tensor::ops::PairNormalization;
 
 use super::{Model, ModelSettings, ModularConfig, TaskShape};
-use crate::error::{require, require_rate};
+use crate::error::{require, require_rate, require_size};
 use crate::{NnError, NormalizationKind};
 
 /// `H ← ReLU(PairNorm(Â·H·W_t + b_t))`, the last layer straight to the classes, without normalisation and ReLU.
@@ -42,8 +42,7 @@ impl ModelSettings for PairNormConfig {
         &[("L", "layers"), ("d", "hidden"), ("s", "scale")];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require(self.scale > 0.0 && self.scale <= 1e6, "scale", self.scale, "above 0 and at most 1e6")?;
         require_rate("input_dropout", self.input_dropout)?;
         require_rate("hidden_dropout", self.hidden_dropout)

@@ -9,7 +9,7 @@ use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, Backbone, BackboneAggregation};
-use crate::error::{require, require_rate, require_shares, require_unit};
+use crate::error::{require, require_rate, require_shares, require_size, require_unit};
 use crate::frozen::Frozen;
 use crate::{
     Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Rank, RankRounding, SoftLayer,
@@ -123,8 +123,7 @@ impl ModelSettings for RSoftGraphAinConfig {
     ];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")?;
+        require_size(self.layers, self.hidden)?;
         require(self.heads >= 1, "heads", self.heads, "at least 1")?;
         let divides = self.backbone != Backbone::Gat || self.hidden.is_multiple_of(self.heads);
         require(divides, "hidden", self.hidden, "a multiple of model.heads")?;
@@ -205,14 +204,13 @@ impl<T: Scalar> Model<T> for RSoftGraphAin<T> {
             specs.extend(of_layer.into_iter().map(|spec| spec.in_group(group)));
             width = hidden;
         }
-        let mut head = Vec::new();
         for layer in 1..self.config.head_layers {
-            head.push(ParameterSpec::weight(format!("head.{layer}.weight"), width, hidden));
-            head.push(ParameterSpec::bias(format!("head.{layer}.bias"), hidden));
+            let weight = ParameterSpec::weight(format!("head.{layer}.weight"), width, hidden);
+            let bias = ParameterSpec::bias(format!("head.{layer}.bias"), hidden);
+            specs.extend([weight, bias].map(|spec| spec.in_group(ParameterGroup::Output)));
+            width = hidden;
         }
-        head.push(ParameterSpec::weight("head.weight", width, self.task.classes));
-        head.push(ParameterSpec::bias("head.bias", self.task.classes));
-        specs.extend(head.into_iter().map(|spec| spec.in_group(ParameterGroup::Output)));
+        specs.extend(ParameterSpec::classifier(width, self.task.classes));
         specs
     }
 

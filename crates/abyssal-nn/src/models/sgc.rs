@@ -8,7 +8,7 @@ use abyssal_tensor::ops::Activation;
 use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
-use crate::error::require;
+use crate::error::require_size;
 use crate::{Embedding, GraphInput, NnError, Operator, ParameterSpec, Pass};
 
 /// `Z = Â^K·X·W + b`.
@@ -38,8 +38,7 @@ impl ModelSettings for SgcConfig {
         &[("L", "layers"), ("K", "layers"), ("d", "hidden")];
 
     fn validate(&self) -> Result<(), NnError> {
-        require(self.layers >= 1, "layers", self.layers, "at least 1")?;
-        require(self.hidden >= 1, "hidden", self.hidden, "at least 1")
+        require_size(self.layers, self.hidden)
     }
 
     fn build<T: Scalar>(&self, task: TaskShape) -> Box<dyn Model<T>> {
