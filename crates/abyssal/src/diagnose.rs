@@ -69,17 +69,14 @@ pub fn run(arguments: &DiagnoseArguments) -> Result<(), Box<dyn Error>> {
     };
     let report = with_threads(usize::from(arguments.threads), || diagnose_all(&models, arguments))??;
     let mut output = std::io::stdout().lock();
-    let written = match arguments.json {
-        true => serde_json::to_writer_pretty(&mut output, &report)
-            .map_err(std::io::Error::from)
-            .and_then(|()| writeln!(output)),
-        false => report.models.iter().try_for_each(|model| write_table(model, &mut output)),
-    };
-    match written.and_then(|()| output.flush()) {
-        // Whoever read our output has read enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
+    match arguments.json {
+        true => {
+            serde_json::to_writer_pretty(&mut output, &report)?;
+            writeln!(output)?;
+        }
+        false => report.models.iter().try_for_each(|model| write_table(model, &mut output))?,
     }
+    Ok(output.flush()?)
 }
 
 fn diagnose_all(

@@ -10,6 +10,8 @@ mod report;
 mod train;
 mod train_progress;
 
+use std::error::Error;
+use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -33,9 +35,20 @@ fn main() -> ExitCode {
     match outcome {
         Ok(train::Ending::Finished) => ExitCode::SUCCESS,
         Ok(train::Ending::Interrupted) => ExitCode::from(INTERRUPTED),
+        // Whoever read our output has read enough.
+        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
+    let kind = match (error.downcast_ref::<io::Error>(), error.downcast_ref::<serde_json::Error>()) {
+        (Some(error), _) => Some(error.kind()),
+        (None, Some(error)) => error.io_error_kind(),
+        (None, None) => None,
+    };
+    kind == Some(io::ErrorKind::BrokenPipe)
 }

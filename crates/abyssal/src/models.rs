@@ -1,10 +1,11 @@
 //! `abyssal models`.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::Write;
 
 use abyssal_nn::models::{ModelConfig, TaskShape};
-use abyssal_train::Config;
+use abyssal_train::{Config, TrainConfig};
 use serde::Serialize;
 
 use crate::arguments::{ModelInfoArguments, ModelListArguments, ModelsCommand};
@@ -25,6 +26,10 @@ struct Description {
     entry: Entry,
     /// All settings with their defaults.
     settings: ModelConfig,
+    /// What they mean.
+    meanings: BTreeMap<&'static str, String>,
+    /// How it is trained by default.
+    train: TrainConfig,
     aliases: Vec<Alias>,
     /// How many numbers it learns on the given data.
     parameters: Option<usize>,
@@ -71,7 +76,9 @@ fn info(arguments: &ModelInfoArguments, output: &mut impl Write) -> Result<(), B
         entry: entry(&config.model),
         aliases: aliases.collect(),
         parameters: if arguments.data.is_given() { Some(parameters(arguments, &config)?) } else { None },
+        meanings: config.model.descriptions().map(|(name, text)| (name, plain(text))).collect(),
         settings: config.model,
+        train: config.train,
     };
     match arguments.json {
         true => {
@@ -88,18 +95,60 @@ fn write_text(
     dataset: &str,
     output: &mut impl Write,
 ) -> Result<(), Box<dyn Error>> {
-    let Description { entry, settings, aliases, parameters } = description;
+    let Description { entry, settings, train, aliases, parameters, .. } = description;
     writeln!(output, "{}: {}", entry.name, entry.summary)?;
     if let Some(parameters) = parameters {
         writeln!(output, "{parameters} parameters on {dataset}")?;
     }
-    writeln!(output, "\n[model]\n{}", toml::to_string(settings)?.trim_end())?;
+    write_section("model", settings, settings.descriptions(), output)?;
+    write_section("train", train, TrainConfig::descriptions(), output)?;
     let aliases: Vec<String> =
         aliases.iter().map(|Alias { alias, setting }| format!("{alias} = {setting}")).collect();
     if !aliases.is_empty() {
         writeln!(output, "\nOther names: {}", aliases.join(", "))?;
     }
     Ok(())
+}
+
+/// Settings as they stand in a configuration file, each below what it means.
+fn write_section(
+    name: &str,
+    settings: &impl Serialize,
+    descriptions: impl Iterator<Item = (&'static str, &'static str)>,
+    output: &mut impl Write,
+) -> Result<(), Box<dyn Error>> {
+    let meanings: BTreeMap<&str, &str> = descriptions.collect();
+    writeln!(output, "\n[{name}]")?;
+    for line in toml::to_string(settings)?.lines() {
+        if let Some(meaning) = line.split(" = ").next().and_then(|key| meanings.get(key)) {
+            for line in wrapped(&plain(meaning)) {
+                writeln!(output, "# {line}")?;
+            }
+        }
+        writeln!(output, "{line}")?;
+    }
+    Ok(())
+}
+
+/// A doc comment without its marks: `text` and [`links`](target).
+fn plain(comment: &str) -> String {
+    let words = comment.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.replace("[`", "").replace("`]", "").replace('`', "")
+}
+
+/// Lines of at most 96 letters.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= 96 => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
 }
 
 fn entry(model: &ModelConfig) -> Entry {

@@ -1,6 +1,7 @@
 //! APPNP (Gasteiger, Bojchevski and Günnemann: *Predict then propagate: graph neural networks meet personalized
 //! PageRank*, ICLR 2019): scores of a perceptron, spread by a walk that returns.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -15,7 +16,7 @@ use crate::{GraphInput, NnError, ParameterSpec, Pass};
 ///
 /// Dropout as in the released code: of the features, and of the hidden embedding. Its optional dropout of the entries
 /// of `Â` is left out; the biases of the perceptron are ours.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct AppnpConfig {
     /// `K`, how many steps the scores are spread, at least 1.

@@ -4,6 +4,7 @@
 use std::f64::consts::PI;
 use std::sync::Arc;
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::ops::Activation;
@@ -23,7 +24,7 @@ use crate::{GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass};
 /// `C` changes the basis: `K` products with `P` instead of `K·(K+3)/2`.
 ///
 /// Dropout as in the released code: of the features, of the hidden embedding, and of the scores that are filtered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct BernnetConfig {
     /// `K`, the order of the filter, at least 1.

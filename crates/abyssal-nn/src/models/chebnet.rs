@@ -1,6 +1,7 @@
 //! ChebNet (Defferrard, Bresson and Vandergheynst: *Convolutional neural networks on graphs with fast localized
 //! spectral filtering*, NIPS 2016): filters that are Chebyshev polynomials of the Laplacian.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -15,7 +16,7 @@ use crate::{Embedding, GraphInput, NnError, Operator, ParameterGroup, ParameterS
 ///
 /// `L̂ = 2L/λ_max - I` with `λ_max = 2` is `-D^-½ A D^-½`; `T_k` are Chebyshev's polynomials, `T_0 = 1`, `T_1 = x`,
 /// `T_k = 2x·T_{k-1} - T_{k-2}`. Dropout of the features and of every hidden embedding, as in GCN.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChebnetConfig {
     /// `L`, how many layers, at least 1.

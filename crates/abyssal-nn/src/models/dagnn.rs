@@ -1,5 +1,6 @@
 //! DAGNN (Liu, Gao and Ji: *Towards deeper graph neural networks*, KDD 2020): every node chooses how far it listens.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -14,7 +15,7 @@ use crate::{GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
 ///
 /// Dropout as in the released code: of the features, and of the hidden embedding. The released code adds a bias to
 /// `Z_k·s`; this is the paper's formula, which has none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct DagnnConfig {
     /// `K`, how many steps the scores are spread, at least 1.

@@ -1,6 +1,7 @@
 //! FAGCN (Bo, Wang, Shi and Shen: *Beyond low-frequency information in graph convolutional networks*, AAAI 2021):
 //! attention that may also subtract a neighbour.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -17,7 +18,7 @@ use crate::{Embedding, GraphInput, NnError, Operator, ParameterGroup, ParameterS
 ///
 /// Dropout as in the released code: of the features, of `H_0`, and of the entries of `S_l`. The released code adds a
 /// bias to what tanh reads; this is the paper's formula, which has none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct FagcnConfig {
     /// `L`, how many layers, at least 1.

@@ -1,6 +1,7 @@
 //! FSGNN (Maurya, Liu and Murata: *Improving graph neural networks with simple architecture design*, 2021): features
 //! smoothed to every distance, with and without the node itself, each with a weight of its own.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::ops::Activation;
@@ -19,7 +20,7 @@ use crate::{GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass};
 /// Nothing is dropped from the features, so the `X_i` are constant: dense ones are computed once and kept, which takes
 /// `2K` times the memory of `X`, and a pass is `2K+1` products. Sparse features stay sparse, `P^k·(X·W_i)`. Since every
 /// term is normalised on its own, terms cannot share their steps: a pass takes `K·(K+1)` of them, of width d.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct FsgnnConfig {
     /// `K`, the farthest distance, at least 1.

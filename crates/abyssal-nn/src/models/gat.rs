@@ -1,5 +1,6 @@
 //! Graph attention network (Veličković et al.: *Graph attention networks*, ICLR 2018).
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -13,7 +14,7 @@ use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass}
 
 /// `H ← ELU(Agg(H; W_t, s_t, t_t) + b_t)` with `Agg` the attention of [`GatAggregation`], its heads side by side; the
 /// last layer goes straight to the classes, with the mean over its heads and without ELU.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct GatConfig {
     /// `L`, how many layers, at least 1.

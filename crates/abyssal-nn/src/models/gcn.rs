@@ -1,6 +1,7 @@
 //! Graph convolutional network (Kipf and Welling: *Semi-supervised classification with graph convolutional
 //! networks*, ICLR 2017), the model that collapses with depth.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -13,7 +14,7 @@ use crate::error::{require_rate, require_size};
 use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
 
 /// `H ← ReLU(Â·H·W_t + b_t)`, the last layer straight to the classes and without ReLU.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct GcnConfig {
     /// `L`, how many layers, at least 1.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::ops::Activation;
@@ -21,7 +22,7 @@ use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass}
 ///
 /// Dropout as in the released code: of the features, and of what every layer and the classifier read (the `H⁰` of
 /// the connections is whole).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct GcniiConfig {
     /// `L`, how many convolutions, at least 1.

@@ -1,5 +1,6 @@
 //! Graph isomorphism network (Xu et al.: *How powerful are graph neural networks?*, ICLR 2019), for nodes.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -13,7 +14,7 @@ use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass}
 
 /// `H ← ReLU(ReLU(Agg(H; W_t, ε_t) + b_t)·V_t + c_t)` with `Agg` of [`GinAggregation`]: a perceptron of two linear maps on
 /// `(1 + ε)·h_i + N_j h_j`. The last layer goes straight to the classes, without the outer ReLU.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct GinConfig {
     /// `L`, how many layers, at least 1.

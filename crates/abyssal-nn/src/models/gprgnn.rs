@@ -1,6 +1,7 @@
 //! GPR-GNN (Chien, Peng, Li and Milenkovic: *Adaptive universal generalized PageRank graph neural network*, ICLR
 //! 2021): how much each distance counts is learnt.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::ops::Activation;
@@ -26,7 +27,7 @@ pub enum CoefficientStart {
 /// `Z = Σ_k γ_k·Â^k·MLP(X)`, k = 0 … K; the perceptron has two layers.
 ///
 /// Dropout as in the released code: of the features, of the hidden embedding, and of the scores that are spread.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct GprgnnConfig {
     /// `K`, how many steps the scores are spread, at least 1.

@@ -1,6 +1,7 @@
 //! H2GCN (Zhu et al.: *Beyond homophily in graph neural networks: current limitations and effective designs*, NeurIPS
 //! 2020): a node, its neighbours and those two steps away are kept apart.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -21,7 +22,7 @@ const MOST_LAYERS: usize = 6;
 ///
 /// Dropout as in the released code: of what the classifier reads. Dropout of the features and the bias of the
 /// classifier are ours.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct H2gcnConfig {
     /// `K`, how many rounds, between 1 and 6: every round doubles the width.

@@ -1,6 +1,7 @@
 //! Jumping-knowledge network (Xu et al.: *Representation learning on graphs with jumping knowledge networks*, ICML
 //! 2018): the classifier sees the embeddings of all layers.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -27,7 +28,7 @@ pub enum Jump {
 ///
 /// Dropout of the features and of every layer's output, as in GCN; the jump sees the dropped embeddings. We know of no
 /// code by the authors to follow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct JknetConfig {
     /// `L`, how many convolutions, at least 1.

@@ -1,5 +1,6 @@
 //! Multi-layer perceptron: every node by its own features, without the graph. What a graph is worth shows against it.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -11,7 +12,7 @@ use crate::perceptron::Perceptron;
 use crate::{GraphInput, NnError, ParameterSpec, Pass};
 
 /// `H ← ReLU(H·W_t + b_t)`, the last layer straight to the classes and without ReLU.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct MlpConfig {
     /// `L`, how many layers, at least 1.

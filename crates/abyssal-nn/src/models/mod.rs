@@ -38,6 +38,7 @@ pub use pair_norm::PairNormConfig;
 pub use r_soft_graph_ain::{Head, RSoftGraphAinConfig};
 pub use sgc::SgcConfig;
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -70,7 +71,7 @@ pub trait Model<T: Scalar>: Send + Sync {
 }
 
 /// What every model's configuration offers.
-pub trait ModelSettings: Default {
+pub trait ModelSettings: Default + DocumentedFields {
     /// One line for lists of models.
     const SUMMARY: &'static str;
     /// Other names of settings (the paper's letters), as `(alias, name)`.
@@ -152,6 +153,14 @@ macro_rules! registry {
                 match self {
                     $(Self::$variant(_) => <$config>::ALIASES,)*
                 }
+            }
+
+            /// Every setting with what it means.
+            pub fn descriptions(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+                let (names, meanings) = match self {
+                    $(Self::$variant(_) => (<$config>::FIELD_NAMES, <$config>::FIELD_DOCS),)*
+                };
+                names.iter().copied().zip(meanings.iter().copied())
             }
 
             /// Checks every setting against its range.

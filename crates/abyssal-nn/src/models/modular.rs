@@ -1,6 +1,7 @@
 //! Any backbone with any normalisation, connection and random dropping: the parts of the deep-GNN literature, to be
 //! combined freely.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -20,7 +21,7 @@ use crate::{
 /// `H ← σ(norm(Agg(H; W_t) + b_t))`, connected with the layers before it. The last layer goes straight to the classes,
 /// without normalisation and `σ`; on the backbone `sgc`, all layers are weightless steps and a linear classifier follows.
 /// [`ConnectionKind`] and [`NormalizationKind`] have the formulas of their parts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModularConfig {
     /// `L`, how many layers, at least 1.

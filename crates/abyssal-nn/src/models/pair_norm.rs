@@ -1,6 +1,7 @@
 //! PairNorm (Zhao and Akoglu: *PairNorm: tackling oversmoothing in GNNs*, ICLR 2020): a graph convolutional network whose
 //! hidden embeddings keep their total pairwise distance.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -12,7 +13,7 @@ use crate::{NnError, NormalizationKind};
 
 /// `H ← ReLU(PairNorm(Â·H·W_t + b_t))`, the last layer straight to the classes, without normalisation and ReLU.
 /// [`PairNormalization`] has the formulas.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct PairNormConfig {
     /// `L`, how many layers, at least 1.

@@ -1,6 +1,7 @@
 //! Fuzzy R-SoftGraphAIN (*Curriculum-Enhanced Residual Soft An-Isotropic Normalization for Over-smoothness in Deep
 //! GNNs*, AAAI 2024, Algorithm 1), the model that does not collapse with depth.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -27,7 +28,7 @@ pub enum Head {
 }
 
 /// The configuration; [`SoftLayer`] has the formula of a layer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct RSoftGraphAinConfig {
     /// `L`, how many layers, at least 1.

@@ -1,6 +1,7 @@
 //! Simplified graph convolution (Wu et al.: *Simplifying graph convolutional networks*, ICML 2019): a linear
 //! classifier of smoothed features.
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_tensor::Scalar;
@@ -16,7 +17,7 @@ use crate::{Embedding, GraphInput, NnError, Operator, ParameterSpec, Pass};
 /// Nothing is dropped, as in the released code, so `Â^K·X` is constant: for dense features it is computed once, and
 /// a pass is a single product. Sparse features stay sparse, `Â^K·(X·W)`: their smoothed version would be dense, and
 /// classes are fewer than features. An [observing](Pass::observing) pass takes the second way too, to show every step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct SgcConfig {
     /// `K`, how many times features are smoothed, at least 1.

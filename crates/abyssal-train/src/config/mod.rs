@@ -3,6 +3,7 @@
 mod presets;
 mod resolve;
 
+use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
 use abyssal_graph::{DatasetConfig, Fingerprint, GeneratorConfig};
@@ -76,7 +77,7 @@ impl PartDecay {
 }
 
 /// How a model is trained.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainConfig {
     /// Epochs to train, at least 1.
@@ -143,6 +144,11 @@ impl TrainConfig {
         }
         let seconds = self.checkpoint_seconds;
         require(finite(seconds), "train.checkpoint_seconds", seconds, "it must be at least 0")
+    }
+
+    /// Every setting with what it means.
+    pub fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
+        Self::FIELD_NAMES.iter().copied().zip(Self::FIELD_DOCS.iter().copied())
     }
 
     /// The optimiser's constants.
