@@ -50,6 +50,12 @@ pub enum TrainError {
         /// What to do about it.
         advice: &'static str,
     },
+    /// A teacher that is of no use.
+    #[error("the teacher cannot teach: {reason}")]
+    InvalidTeacher {
+        /// What is wrong with its predictions.
+        reason: String,
+    },
     /// The file system refused.
     #[error("cannot {action} {path}: {source}")]
     Io {

@@ -19,6 +19,7 @@
 //! ```
 
 pub mod config;
+pub mod curriculum;
 
 mod checkpoint;
 mod divergence;
