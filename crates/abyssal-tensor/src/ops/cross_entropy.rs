@@ -50,7 +50,7 @@ pub fn mean_cross_entropy<T: Scalar>(logits: &Matrix<T>, targets: &Targets) -> f
 }
 
 /// Writes `log softmax(z)` without overflow.
-fn log_softmax<'a, T: Scalar>(logits: &[T], output: &'a mut [T]) -> &'a [T] {
+pub(super) fn log_softmax<'a, T: Scalar>(logits: &[T], output: &'a mut [T]) -> &'a [T] {
     let largest = logits.iter().fold(logits[0], |best, &value| if value > best { value } else { best });
     let sum: T = logits.iter().map(|&value| (value - largest).exp()).sum();
     let shift = largest + sum.ln();

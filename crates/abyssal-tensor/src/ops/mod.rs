@@ -25,6 +25,7 @@ mod propagate;
 mod row_normalize;
 mod row_sums;
 mod scaled_sum;
+mod soft_cross_entropy;
 mod soft_normalize;
 mod sparse_linear;
 mod weighted_sum;
@@ -34,6 +35,7 @@ pub use combine::{Centering, Connections, Memory, Mixture};
 pub use cross_entropy::{Targets, mean_cross_entropy};
 pub use dropout::Dropout;
 pub use pair_normalize::PairNormalization;
+pub use soft_cross_entropy::SoftTargets;
 pub use soft_normalize::{Gradient, SoftNormalization};
 
 #[cfg(test)]
