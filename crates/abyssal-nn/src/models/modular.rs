@@ -180,11 +180,13 @@ impl Modular {
         }
     }
 
-    /// Weights, bias, and those of the normalisation.
+    /// Weights and bias, if the backbone has some, and those of the normalisation.
     fn specs_of_hidden(&self, layer: usize) -> Vec<ParameterSpec> {
         let (prefix, hidden) = (format!("layers.{layer}"), self.config.hidden);
         let mut specs = self.aggregation.specs(&prefix, self.width_after(layer, false), hidden);
-        specs.push(ParameterSpec::bias(format!("{prefix}.bias"), hidden));
+        if !self.config.backbone.is_weightless() {
+            specs.push(ParameterSpec::bias(format!("{prefix}.bias"), hidden));
+        }
         specs.extend(self.normalization.specs(&format!("{prefix}.normalization"), hidden));
         let group = if layer == 0 { ParameterGroup::Input } else { ParameterGroup::Hidden };
         specs.into_iter().map(|spec| spec.in_group(group)).collect()
@@ -232,7 +234,7 @@ impl Modular {
         pass: &Pass<T>,
         kept: &mut Kept<T>,
         layer: usize,
-        (aggregated, bias): (Variable<T>, &Variable<T>),
+        (aggregated, bias): (Variable<T>, Option<&Variable<T>>),
         of_normalization: &[Variable<T>],
     ) -> Result<(), NnError> {
         let tape = pass.tape;
@@ -244,9 +246,12 @@ impl Modular {
         let plain = self.config.normalization == NormalizationKind::None
             && self.config.connection != ConnectionKind::Fuzzy;
         let output = if plain {
-            tape.activate(&aggregated, Some(bias), activation, dropout)
+            tape.activate(&aggregated, bias, activation, dropout)
         } else {
-            let biased = tape.activate(&aggregated, Some(bias), Activation::Identity, None);
+            let biased = match bias {
+                Some(_) => tape.activate(&aggregated, bias, Activation::Identity, None),
+                None => aggregated,
+            };
             let mixed = self.connection.mix(tape, kept, biased);
             let normalized = self.normalization.apply(pass, &mixed, of_normalization);
             let normalized = normalized.map_err(|source| NnError::Layer { layer: layer + 1, source })?;
@@ -299,7 +304,7 @@ impl<T: Scalar> Model<T> for Modular {
             };
             let weights = take(self.aggregation.parameters());
             let aggregated = self.aggregation.aggregate(pass, graph, layer, &embedding, weights);
-            let bias = &take(1)[0];
+            let bias = take(if self.config.backbone.is_weightless() { 0 } else { 1 }).first();
             let of_normalization = take(self.normalization.parameter_count());
             self.finish(pass, &mut kept, layer, (aggregated, bias), of_normalization)?;
         }
