@@ -8,11 +8,11 @@
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex, PoisonError};
 
 use abyssal_graph::Features;
-use abyssal_nn::models::{ModelConfig, RSoftGraphAinConfig};
+use abyssal_nn::models::{GatConfig, ModelConfig, RSoftGraphAinConfig};
 use abyssal_nn::{Mode, Pass};
 use abyssal_tensor::Csr;
 use abyssal_tensor::gemm::product;
@@ -30,6 +30,10 @@ const MATRIX_SIZED: usize = 5000;
 const THREADS: usize = 2;
 
 static LARGE: AtomicUsize = AtomicUsize::new(0);
+/// Bytes of the largest allocation since it was last set.
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+/// Held by the test whose allocations are counted.
+static COUNTED: Mutex<()> = Mutex::new(());
 
 struct Counting;
 
@@ -59,6 +63,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn count(bytes: usize) {
+    LARGEST.fetch_max(bytes, Ordering::SeqCst);
     if bytes >= MATRIX_SIZED {
         LARGE.fetch_add(1, Ordering::SeqCst);
     }
@@ -98,6 +103,7 @@ fn warm_up_threads() {
 /// and on symmetric sparse features. DropEdge makes a new graph in every pass and is left out.
 #[test]
 fn passes_after_the_first_allocate_no_matrices() {
+    let _alone = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
     let (dense, sparse) = (random_features(2000, 40, 2), sparse_features(2000, 40, 2));
     // A symmetric matrix shares its memory with its transpose; its values after dropout are not symmetric.
     let ones = (0..2000).map(|node| (node, node, 1.0)).collect();
@@ -121,5 +127,28 @@ fn passes_after_the_first_allocate_no_matrices() {
             assert!(first > 0, "{kind} features, {name}: {first} allocations in the first pass");
             assert_eq!((second, third), (0, 0), "{kind} features, {name}: allocations in later passes");
         }
+    }
+}
+
+/// No model gathers messages on edges, an edges×d matrix: on a graph with thirty times as many edges as nodes its largest
+/// allocation stays far below that. Attention keeps a number an edge and a head.
+#[test]
+fn no_model_makes_messages_on_edges() {
+    let _alone = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let problem = Problem::new(connected_graph(1000, 30_000, 1), sparse_features(1000, 40, 2), 5);
+    let entries = 2 * problem.graph.edges();
+    let eight_heads = GatConfig { hidden: 64, heads: 8, ..Default::default() };
+    let mut models = models(3, 64);
+    models.push(("8 heads".into(), ModelConfig::Gat(eight_heads)));
+    for (name, config) in models {
+        let setup = problem.setup::<f32>(&config, 3);
+        let pool = Pool::new();
+        // The operators of the graph are made in the first pass.
+        train(&setup, &pool, 0);
+        LARGEST.store(0, Ordering::SeqCst);
+        train(&setup, &Pool::new(), 1);
+        let (largest, messages) = (LARGEST.load(Ordering::SeqCst), entries * 64 * size_of::<f32>());
+        assert!(largest < messages / 4, "{name}: {largest} bytes at once, messages would have {messages}");
+        assert!(largest >= 1000 * 5 * size_of::<f32>(), "{name}: {largest} bytes are less than scores have");
     }
 }
