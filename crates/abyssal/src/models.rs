@@ -130,7 +130,7 @@ fn write_section(
     Ok(())
 }
 
-/// A doc comment without its marks: `text` and [`links`](target).
+/// A doc comment on one line, without the marks of code and links.
 fn plain(comment: &str) -> String {
     let words = comment.split_whitespace().collect::<Vec<_>>().join(" ");
     words.replace("[`", "").replace("`]", "").replace('`', "")
