@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::attention::dot;
+use super::softmax::softmax;
+use crate::Scalar;
 use crate::parallel::{for_each_block, partial_count, sum_over_rows};
-use crate::tape::{Backward, Buffer, Gradients, Pool, Slot, Tape, Value, Variable};
+use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
-use crate::{Matrix, Scalar};
 
 impl<T: Scalar> Tape<T> {
     /// `Y = [α_1·X_1 | α_2·X_2 | …]`, `α = softmax(a)` with learnable a. Shapes: a is 1×K, each of the K terms n×d, Y
@@ -18,7 +19,8 @@ impl<T: Scalar> Tape<T> {
         let (rows, width) = terms.first().expect("at least one embedding").shape();
         assert!(terms.iter().all(|term| term.shape() == (rows, width)), "shares: shapes of the terms");
         assert_eq!(scores.shape(), (1, terms.len()), "shares: one score a term");
-        let shares = softmax(scores, self.pool());
+        let mut shares = self.pool().take(1, terms.len());
+        softmax(shares.as_mut_slice(), scores.as_slice(), terms.len());
         let columns = terms.len() * width;
         let mut output = self.pool().take(rows, columns);
         for_each_block(output.as_mut_slice(), columns, 2 * columns, |first, block| {
@@ -34,24 +36,6 @@ impl<T: Scalar> Tape<T> {
             terms: terms.iter().map(|term| (term.value.clone(), term.slot)).collect(),
         })
     }
-}
-
-/// `softmax(a)`; the largest score is taken out, so that no exponential overflows.
-fn softmax<T: Scalar>(scores: &Matrix<T>, pool: &Pool<T>) -> Buffer<T> {
-    let mut shares = pool.take(1, scores.columns());
-    let largest = scores
-        .as_slice()
-        .iter()
-        .fold(scores.get(0, 0), |largest, &score| if score > largest { score } else { largest });
-    let mut sum = T::ZERO;
-    for (share, &score) in shares.as_mut_slice().iter_mut().zip(scores.as_slice()) {
-        *share = Scalar::exp(score - largest);
-        sum += *share;
-    }
-    for share in shares.as_mut_slice() {
-        *share *= T::ONE / sum;
-    }
-    shares
 }
 
 struct ConcatenateShares<T: Scalar> {
@@ -145,7 +129,9 @@ vectorized! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Matrix;
     use crate::ops::check::check;
+    use crate::tape::Pool;
     use crate::testing::random_matrix;
 
     #[test]

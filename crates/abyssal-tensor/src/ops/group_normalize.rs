@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::batch_normalize::EPSILON;
 use super::row_sums::{inner_product, sum};
+use super::softmax::softmax;
 use crate::elementwise::{column_sums, scale};
 use crate::parallel::{for_each_block, partial_count, sum_over_rows};
 use crate::tape::{Backward, Buffer, Gradients, Pool, Slot, Tape, Value, Variable};
@@ -100,26 +101,6 @@ fn group_moments<T: Scalar>(input: &Matrix<T>, shares: &Matrix<T>, pool: &Pool<T
         *value = T::ONE / (part * *value + T::from_f64(EPSILON)).sqrt();
     }
     (mean, inverse)
-}
-
-vectorized! {
-    /// `output = softmax(scores)`, row by row.
-    fn softmax<'a, T>(output: &'a mut [T], scores: &'a [T], groups: usize) {
-        for (output, scores) in output.chunks_exact_mut(groups).zip(scores.chunks_exact(groups)) {
-            let mut largest = scores[0];
-            for &score in scores {
-                largest = if score > largest { score } else { largest };
-            }
-            let mut sum = T::ZERO;
-            for (output, &score) in output.iter_mut().zip(scores) {
-                *output = (score - largest).exp();
-                sum += *output;
-            }
-            for output in output {
-                *output /= sum;
-            }
-        }
-    }
 }
 
 vectorized! {

@@ -27,6 +27,7 @@ mod row_sums;
 mod scaled_sum;
 mod soft_cross_entropy;
 mod soft_normalize;
+mod softmax;
 mod sparse_linear;
 mod weighted_sum;
 
