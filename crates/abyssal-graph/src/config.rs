@@ -10,7 +10,7 @@ use crate::formats::RawDataset;
 use crate::formats::own::{self, OwnFiles};
 use crate::library::{default_preparation, is_name, paper_split};
 use crate::preparation::{PaperSplit, Preparation};
-use crate::{Dataset, GeneratorConfig, GraphError, Library, SplitRule, Statistics};
+use crate::{Dataset, GeneratorConfig, GraphError, GraphRule, Library, SplitRule, Statistics};
 
 /// Any dataset, told apart by `name`.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +84,11 @@ impl DatasetConfig {
     /// The same data with another seed of its random split.
     pub fn with_seed(&self, seed: u64) -> Self {
         self.with_preparation(|preparation| preparation.seed = seed)
+    }
+
+    /// The same data with other edges to propagate along.
+    pub fn with_graph(&self, graph: GraphRule) -> Self {
+        self.with_preparation(|preparation| preparation.graph = graph)
     }
 
     fn with_preparation(&self, change: impl FnOnce(&mut Preparation)) -> Self {

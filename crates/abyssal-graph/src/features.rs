@@ -30,6 +30,14 @@ impl Features {
         }
     }
 
+    /// All values, n×F.
+    pub fn to_dense(&self) -> Matrix<f32> {
+        match self {
+            Self::Dense(matrix) => matrix.clone(),
+            Self::Sparse(matrix) => matrix.to_dense(),
+        }
+    }
+
     /// Checks that no value is infinite or NaN.
     ///
     /// # Errors

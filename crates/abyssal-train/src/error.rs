@@ -26,6 +26,23 @@ pub enum TrainError {
         /// Why not.
         reason: String,
     },
+    /// A setting of a curriculum where there is none.
+    #[error(
+        "`{key}` is about a curriculum, and train.method is \"direct\"; set train.method=curriculum (--curriculum) too"
+    )]
+    NoCurriculum {
+        /// The key as written.
+        key: String,
+    },
+    /// A name among the teachers that says nothing.
+    #[error(
+        "there is no model `{name}` to teach; take self, panel, one of abyssal models list, or say which model it is with \
+         teacher.{name}.model.name"
+    )]
+    UnknownTeacher {
+        /// The name.
+        name: String,
+    },
     /// A configuration file that is not TOML.
     #[error("{path} is not a valid TOML file: {message}")]
     InvalidFile {
@@ -114,6 +131,19 @@ pub enum TrainError {
 }
 
 impl TrainError {
+    /// The same error, about a setting of one of the teachers.
+    pub(crate) fn of_teacher(self, prefix: &str) -> Self {
+        match self {
+            Self::UnknownKey { key, nearest } => {
+                Self::UnknownKey { key: format!("{prefix}{key}"), nearest: format!("{prefix}{nearest}") }
+            }
+            Self::InvalidValue { key, value, reason } => {
+                Self::InvalidValue { key: format!("{prefix}{key}"), value, reason }
+            }
+            other => other,
+        }
+    }
+
     /// Wraps an input/output error: `.map_err(TrainError::io("write", path))`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_path_buf();

@@ -8,11 +8,16 @@ use abyssal_graph::Dataset;
 use abyssal_tensor::Matrix;
 use abyssal_tensor::ops::Targets;
 
+use crate::curriculum::Stage;
+
 /// The numbers of one epoch: a line of `metrics.jsonl`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochMetrics {
     /// The epoch, counted from 1.
     pub epoch: usize,
+    /// What it learns.
+    #[serde(default)]
+    pub stage: Stage,
     /// The learning rate of its step.
     pub learning_rate: f64,
     /// The training loss before its step, with dropout.

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use abyssal_graph::Dataset;
+use abyssal_graph::{Dataset, GraphRule};
 
-use crate::{EpochMetrics, Selection};
+use crate::curriculum::Stage;
+use crate::teacher::TeacherRecord;
+use crate::{Config, EpochMetrics, Selection};
 
 /// The epoch a rule chose, and how well it does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +29,35 @@ impl From<&EpochMetrics> for SelectedEpoch {
             validation_accuracy: metrics.validation_accuracy,
             test_accuracy: metrics.test_accuracy,
         }
+    }
+}
+
+/// How well a model did at the end of a stage of its curriculum.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageRecord {
+    /// The stage.
+    pub stage: Stage,
+    /// Its last epoch, counted from 1.
+    pub epoch: usize,
+    /// Accuracy on the validation nodes then.
+    pub validation_accuracy: f64,
+    /// Accuracy on the test nodes then. Never used for a decision.
+    pub test_accuracy: f64,
+}
+
+impl StageRecord {
+    /// The stages of a run from the metrics of all its epochs; none if it learnt directly.
+    pub(crate) fn of(metrics: &[EpochMetrics]) -> Vec<Self> {
+        let stages = metrics.chunk_by(|first, second| first.stage == second.stage);
+        let lasts = stages.filter_map(|stage| stage.last()).filter(|last| last.stage != Stage::Direct);
+        lasts
+            .map(|last| Self {
+                stage: last.stage,
+                epoch: last.epoch,
+                validation_accuracy: last.validation_accuracy,
+                test_accuracy: last.test_accuracy,
+            })
+            .collect()
     }
 }
 
@@ -83,6 +114,15 @@ pub struct RunResult {
     pub selected_by_paper_rule: SelectedEpoch,
     /// Epochs that were run.
     pub epochs: usize,
+    /// Who taught it, in a curriculum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub teacher: Option<TeacherRecord>,
+    /// The stages of the curriculum.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageRecord>,
+    /// The edges it propagates along: `input`, or the nearest neighbours by features, such as `features-knn:7`.
+    #[serde(default = "input")]
+    pub graph: String,
     /// The data.
     pub dataset: DatasetRecord,
     /// The split.
@@ -95,10 +135,30 @@ pub struct RunResult {
     pub version: String,
     /// Threads that computed; results do not depend on it.
     pub threads: usize,
-    /// Seconds of training and evaluation, over all interruptions.
+    /// Seconds of training and evaluation, over all interruptions; without those of teachers.
     pub seconds: f64,
     /// Largest memory of the process in bytes, where the system tells.
     pub peak_memory_bytes: Option<u64>,
+}
+
+impl RunResult {
+    /// Seconds of this run and of its teachers.
+    pub fn total_seconds(&self) -> f64 {
+        self.seconds + self.teacher.as_ref().map_or(0.0, |teacher| teacher.seconds)
+    }
+}
+
+/// What results before there was a choice have propagated along.
+fn input() -> String {
+    "input".to_string()
+}
+
+/// The edges a model propagates along, for people.
+pub(crate) fn graph_of(config: &Config) -> String {
+    match config.data.preparation().map(|preparation| &preparation.graph) {
+        None | Some(GraphRule::Given) => input(),
+        Some(rule) => format!("features-{rule}"),
+    }
 }
 
 impl DatasetRecord {

@@ -8,6 +8,9 @@
 //! | `result.json` | the outcome, once finished |
 //! | `model.safetensors` | the weights of the selected epoch, once finished |
 //! | `predictions.csv` | what the model says about every node, once finished |
+//! | `teachers/` | the runs of the teachers, in a curriculum; runs of one session share them where they are the same |
+//! | `teacher.npy` | the probabilities the teacher gave every node |
+//! | `auxiliary-graph.csv` | the graph over which labels were smoothed |
 //! | `diagnosis.json` | how far the embeddings of each layer have collapsed, once finished; at most 256 layers, evenly spaced |
 
 use std::fs::{self, File, OpenOptions};
@@ -16,20 +19,54 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use abyssal_graph::{Dataset, write_atomically};
+use abyssal_graph::{Dataset, Library, write_atomically};
 
-use crate::predictions;
-use crate::result::peak_memory_bytes;
+use crate::result::{graph_of, peak_memory_bytes};
+use crate::teacher::TeacherRecord;
 use crate::{
-    Config, DatasetRecord, EpochMetrics, RunResult, Selection, SplitRecord, TrainError, Trainer,
-    TrainerState, checkpoint,
+    Config, DatasetRecord, EpochMetrics, RunResult, Selection, SplitRecord, StageRecord, TrainError, Trainer,
+    TrainerState, checkpoint, lessons, predictions,
 };
 
 /// Layers in `diagnosis.json`: enough for any plot, and few enough to cost less than training does.
 const DIAGNOSED_LAYERS: usize = 256;
 
+/// What a model trains for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// To be the result.
+    Result,
+    /// To teach.
+    Teacher {
+        /// Which of all teachers, counted from 1.
+        number: usize,
+        /// How many there are.
+        of: usize,
+    },
+    /// As the student of an early round, to teach the next.
+    Round {
+        /// Which round, counted from 1.
+        number: usize,
+        /// How many there are.
+        of: usize,
+    },
+}
+
+/// What a run needs beside its configuration and its data.
+pub struct Surroundings<'a> {
+    /// Where data comes from; teachers may look at it in their own way.
+    pub library: &'a Library,
+    /// Who watches.
+    pub observer: &'a mut dyn Observer,
+    /// Looked at after each epoch; if it is set, a checkpoint is made and the run stops.
+    pub stop: &'a AtomicBool,
+}
+
 /// Watches a run.
 pub trait Observer {
+    /// A model begins to train, for at most so many epochs.
+    fn begin(&mut self, config: &Config, role: Role, epochs: usize);
+
     /// An epoch is complete.
     fn epoch(&mut self, metrics: &EpochMetrics);
 }
@@ -50,6 +87,8 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunDirectory {
     path: PathBuf,
+    /// Where the runs of its teachers are.
+    teachers: PathBuf,
 }
 
 impl RunDirectory {
@@ -58,7 +97,7 @@ impl RunDirectory {
     /// # Errors
     /// If there is a run already, or the directory cannot be written.
     pub fn create(path: &Path, config: &Config) -> Result<Self, TrainError> {
-        let directory = Self { path: path.to_path_buf() };
+        let directory = Self::at(path);
         if directory.config_path().exists() {
             return Err(TrainError::RunExists { path: path.to_path_buf() });
         }
@@ -72,12 +111,33 @@ impl RunDirectory {
     /// # Errors
     /// If there is no run, or its configuration cannot be read.
     pub fn open(path: &Path) -> Result<(Self, Config), TrainError> {
-        let directory = Self { path: path.to_path_buf() };
+        let directory = Self::at(path);
         if !directory.config_path().is_file() {
             return Err(TrainError::NoRun { path: path.to_path_buf() });
         }
         let config = Config::resolve(Some(&directory.config_path()), &[])?;
         Ok((directory, config))
+    }
+
+    fn at(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), teachers: path.join("teachers") }
+    }
+
+    /// The same run, with the runs of its teachers elsewhere: several runs can share them.
+    pub fn with_teachers(self, teachers: &Path) -> Self {
+        Self { teachers: teachers.to_path_buf(), ..self }
+    }
+
+    /// The directory of a teacher's run among others, made if it is not there. Its name has the fingerprint of its
+    /// configuration: runs find the teachers they need, and no others.
+    pub(crate) fn of_teacher(teachers: &Path, name: &str, config: &Config) -> Result<Self, TrainError> {
+        let fingerprint = config.fingerprint();
+        let path = teachers.join(format!("{name}-seed-{}-{}", config.seed, &fingerprint[..8]));
+        let directory = match path.join("config.toml").is_file() {
+            true => Self::open(&path)?.0,
+            false => Self::create(&path, config)?,
+        };
+        Ok(directory.with_teachers(teachers))
     }
 
     /// Where it is.
@@ -122,9 +182,7 @@ impl RunDirectory {
         Ok(trainer)
     }
 
-    /// Starts the run, or goes on where its last checkpoint left it.
-    ///
-    /// After each epoch `stop` is looked at; if it is set, a checkpoint is made and the run stops.
+    /// Starts the run, or goes on where its last checkpoint left it. In a curriculum, teachers come first.
     ///
     /// # Errors
     /// If training diverges or files cannot be written; what was written before stays.
@@ -132,13 +190,30 @@ impl RunDirectory {
         &self,
         config: &Config,
         dataset: &Dataset,
-        observer: &mut dyn Observer,
-        stop: &AtomicBool,
+        surroundings: &mut Surroundings,
+    ) -> Result<Outcome, TrainError> {
+        self.run_as(Role::Result, config, dataset, surroundings)
+    }
+
+    /// As [`RunDirectory::run`], for a model that trains for something.
+    pub(crate) fn run_as(
+        &self,
+        role: Role,
+        config: &Config,
+        dataset: &Dataset,
+        surroundings: &mut Surroundings,
     ) -> Result<Outcome, TrainError> {
         if let Some(result) = self.result()? {
             return Ok(Outcome::Finished(Box::new(result)));
         }
         let mut trainer = Trainer::new(config, dataset)?;
+        let mut teacher = None;
+        if let Some(parts) = config.curriculum.as_ref().zip(config.teacher.as_ref()) {
+            let lessons = lessons::prepare(&self.path, &self.teachers, config, parts, dataset, surroundings)?;
+            let Some(lessons) = lessons else { return Ok(Outcome::Stopped { epoch: 0 }) };
+            trainer = trainer.with_course(lessons.course);
+            teacher = Some(lessons.teacher);
+        }
         let mut seconds_before = 0.0;
         if self.checkpoint_path().exists() {
             let (state, seconds) = checkpoint::load(&self.checkpoint_path(), config, trainer.state())?;
@@ -146,6 +221,7 @@ impl RunDirectory {
             seconds_before = seconds;
         }
         let mut metrics_file = self.open_metrics(trainer.state().epoch)?;
+        surroundings.observer.begin(config, role, trainer.epochs());
         let start = Instant::now();
         let seconds = || seconds_before + start.elapsed().as_secs_f64();
         let pause = Duration::from_secs_f64(config.train.checkpoint_seconds);
@@ -153,8 +229,8 @@ impl RunDirectory {
         while !trainer.is_finished() {
             let metrics = trainer.run_epoch()?;
             self.append(&mut metrics_file, &metrics)?;
-            observer.epoch(&metrics);
-            let stopping = stop.load(Ordering::Relaxed);
+            surroundings.observer.epoch(&metrics);
+            let stopping = surroundings.stop.load(Ordering::Relaxed);
             if !trainer.is_finished() && (stopping || last_checkpoint.elapsed() >= pause) {
                 // The metrics of an epoch must be on disk before a checkpoint claims that it is complete.
                 metrics_file.sync_data().map_err(TrainError::io("write", &self.metrics_path()))?;
@@ -165,7 +241,7 @@ impl RunDirectory {
                 }
             }
         }
-        let result = self.finish(config, dataset, &trainer, seconds())?;
+        let result = self.finish(config, dataset, &trainer, teacher, seconds())?;
         Ok(Outcome::Finished(Box::new(result)))
     }
 
@@ -174,6 +250,7 @@ impl RunDirectory {
         config: &Config,
         dataset: &Dataset,
         trainer: &Trainer,
+        teacher: Option<TeacherRecord>,
         seconds: f64,
     ) -> Result<RunResult, TrainError> {
         let state = trainer.state();
@@ -189,6 +266,9 @@ impl RunDirectory {
             selected_by_strict_rule: best(Selection::Strict),
             selected_by_paper_rule: best(Selection::Paper),
             epochs: state.epoch,
+            teacher,
+            stages: self.stages()?,
+            graph: graph_of(config),
             dataset: DatasetRecord::of(dataset),
             split: SplitRecord::of(dataset),
             majority_accuracy: dataset.majority_share(dataset.split().test()),
@@ -213,6 +293,17 @@ impl RunDirectory {
             }
             _ => Ok(result),
         }
+    }
+
+    /// How well the model did at the end of each stage of a curriculum.
+    fn stages(&self) -> Result<Vec<StageRecord>, TrainError> {
+        let path = self.metrics_path();
+        let text = fs::read_to_string(&path).map_err(TrainError::io("read", &path))?;
+        let parse = |line: &str| {
+            serde_json::from_str::<EpochMetrics>(line)
+                .map_err(|error| TrainError::io("read", &path)(std::io::Error::other(error)))
+        };
+        Ok(StageRecord::of(&text.lines().map(parse).collect::<Result<Vec<_>, _>>()?))
     }
 
     /// Opens the metrics with exactly the lines of the epochs that are complete: a crash may have left more.

@@ -75,10 +75,12 @@ impl Best {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::curriculum::Stage;
 
     fn metrics(epoch: usize, validation: f64, loss: f64, test: f64) -> EpochMetrics {
         EpochMetrics {
             epoch,
+            stage: Stage::Direct,
             learning_rate: 0.01,
             loss: 1.0,
             validation_loss: loss,

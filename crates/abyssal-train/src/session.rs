@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::{Config, RunDirectory, TrainError};
 
 const PLAN: &str = "plan.json";
+/// Where the runs of all teachers are.
+const TEACHERS: &str = "teachers";
 
 /// One run of a session.
 #[derive(Clone, Debug)]
@@ -55,6 +57,7 @@ impl Session {
             let split = if several_splits { split_directory(&config) } else { String::new() };
             let name = format!("{}/{split}seed-{}", config.model.name(), config.seed);
             let directory = RunDirectory::create(&path.join(&name), &config)?;
+            let directory = directory.with_teachers(&path.join(TEACHERS));
             names.push(name);
             runs.push(PlannedRun { directory, config });
         }
@@ -69,7 +72,8 @@ impl Session {
     /// If there is none, or a configuration cannot be read.
     pub fn open(path: &Path) -> Result<Self, TrainError> {
         let plan_path = path.join(PLAN);
-        let names = if plan_path.exists() {
+        let planned = plan_path.exists();
+        let names = if planned {
             let text = fs::read_to_string(&plan_path).map_err(TrainError::io("read", &plan_path))?;
             let plan: Plan = serde_json::from_str(&text)
                 .map_err(|error| TrainError::io("read", &plan_path)(std::io::Error::other(error)))?;
@@ -77,8 +81,10 @@ impl Session {
         } else {
             vec![path.to_path_buf()]
         };
+        let teachers = path.join(TEACHERS);
         let open = |path: &PathBuf| {
             let (directory, config) = RunDirectory::open(path)?;
+            let directory = if planned { directory.with_teachers(&teachers) } else { directory };
             Ok(PlannedRun { directory, config })
         };
         Ok(Self {

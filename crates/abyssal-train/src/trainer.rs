@@ -12,6 +12,7 @@ use abyssal_tensor::optimizer::{Adam, StepSchedule};
 use abyssal_tensor::parallel::join;
 use abyssal_tensor::tape::{Buffer, Pool, Tape};
 
+use crate::curriculum::{Course, Stage};
 use crate::metrics::{accuracy, targets};
 use crate::{Best, Config, EpochMetrics, TrainError, divergence};
 
@@ -34,6 +35,8 @@ pub struct TrainerState {
 pub struct Trainer {
     config: Config,
     schedule: StepSchedule,
+    /// What is learnt when, unless it is the known labels all the time.
+    course: Option<Course>,
     /// One a parameter.
     weight_decays: Vec<f64>,
     model: Box<dyn Model<f32>>,
@@ -86,6 +89,7 @@ impl Trainer {
         Ok(Self {
             config: config.clone(),
             schedule: config.train.schedule(),
+            course: None,
             weight_decays: specs.iter().map(|spec| config.train.weight_decay_of(spec.group)).collect(),
             model,
             input: GraphInput::new(dataset.graph(), dataset.features()),
@@ -96,6 +100,11 @@ impl Trainer {
             state,
             next_step: None,
         })
+    }
+
+    /// The same model, taught by a curriculum; before its first epoch.
+    pub fn with_course(self, course: Course) -> Self {
+        Self { course: Some(course), ..self }
     }
 
     /// Where the run stands.
@@ -112,11 +121,34 @@ impl Trainer {
     /// Whether all epochs are done, or none of the last `patience` made progress.
     pub fn is_finished(&self) -> bool {
         let train = &self.config.train;
-        let waiting = self.state.epoch - self.state.best.last_progress(train.selection);
-        self.state.epoch >= train.epochs || (train.patience > 0 && waiting >= train.patience)
+        // The tasks of a curriculum are all gone through: smooth ones may well lead away from the known labels.
+        let (patience, since) = match &self.course {
+            None => (train.patience, 0),
+            Some(course) => (course.fine_tuning_patience, course.task_epochs()),
+        };
+        let waiting =
+            self.state.epoch.saturating_sub(self.state.best.last_progress(train.selection).max(since));
+        self.state.epoch >= self.epochs() || (patience > 0 && waiting >= patience)
     }
 
-    /// One epoch: a step on the training nodes, then an evaluation.
+    /// The most epochs this run can have.
+    pub fn epochs(&self) -> usize {
+        self.course.as_ref().map_or(self.config.train.epochs, Course::epochs)
+    }
+
+    /// What an epoch (counted from 0) learns.
+    fn stage(&self, epoch: usize) -> Stage {
+        self.course.as_ref().map_or(Stage::Direct, |course| course.stage(epoch))
+    }
+
+    fn learning_rate(&self, epoch: usize) -> f64 {
+        match &self.course {
+            Some(course) if self.stage(epoch) == Stage::FineTuning => course.fine_tuning_learning_rate,
+            _ => self.schedule.rate(epoch),
+        }
+    }
+
+    /// One epoch: a step on what is learnt in it, then an evaluation.
     ///
     /// The evaluation and the gradients of the next epoch need the same weights. Where something is dropped they are
     /// two passes, computed side by side; where nothing is, they are one.
@@ -125,7 +157,7 @@ impl Trainer {
     /// If numbers leave the finite range.
     pub fn run_epoch(&mut self) -> Result<EpochMetrics, TrainError> {
         let epoch = self.state.epoch;
-        let learning_rate = self.schedule.rate(epoch);
+        let learning_rate = self.learning_rate(epoch);
         let step = self.next_step.take().unwrap_or_else(|| self.compute_step(epoch));
         let Step { loss, gradients, .. } = step.map_err(|error| self.diverged(error.to_string()))?;
         if !loss.is_finite() {
@@ -140,6 +172,7 @@ impl Trainer {
         }
         let metrics = EpochMetrics {
             epoch: epoch + 1,
+            stage: self.stage(epoch),
             learning_rate,
             loss,
             validation_loss,
@@ -165,6 +198,17 @@ impl Trainer {
         Ok(Matrix::clone(&scores))
     }
 
+    /// The embeddings of the last layer that shows any, with the best weights; the scores of a model that shows none. n×d.
+    ///
+    /// # Errors
+    /// If numbers leave the finite range.
+    pub fn embed(&self) -> Result<Matrix<f32>, TrainError> {
+        let tape = Tape::inference(&self.pool);
+        let pass = Pass::new(&tape, &self.state.best_parameters, Mode::Evaluation).observing();
+        let scores = self.model.forward(&pass, &self.input)?;
+        Ok(Matrix::clone(pass.observed().last().unwrap_or(&scores)))
+    }
+
     /// Looks at the layers with the best weights, or the initial ones if nothing was trained: at most `at_most` layers,
     /// evenly spaced.
     ///
@@ -187,7 +231,7 @@ impl Trainer {
 
     /// Evaluates the present weights, and computes the step of the next epoch if there is one.
     fn evaluate_and_prepare(&mut self, next_epoch: usize) -> Result<Evaluation, NnError> {
-        if next_epoch >= self.config.train.epochs {
+        if next_epoch >= self.epochs() {
             return self.evaluate();
         }
         let (evaluation, step) = if self.model.has_dropout() {
@@ -210,7 +254,10 @@ impl Trainer {
         let mode = Mode::Training { seed: self.config.seed, epoch: epoch as u32 };
         let pass = Pass::new(&tape, &self.state.parameters, mode);
         let scores = self.model.forward(&pass, &self.input)?;
-        let loss = tape.cross_entropy(&scores, &self.train);
+        let loss = match self.course.as_ref().and_then(|course| course.targets(epoch)) {
+            Some(labels) => tape.soft_cross_entropy(&scores, labels),
+            None => tape.cross_entropy(&scores, &self.train),
+        };
         let value = f64::from(loss.get(0, 0));
         let evaluation = (!self.model.has_dropout()).then(|| self.judge(&scores));
         let variables = pass.parameters;

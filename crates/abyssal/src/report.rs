@@ -1,10 +1,17 @@
 //! What a finished session says: a table for people, or one JSON object.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use abyssal_train::{RunResult, Selection, mean, sample_deviation};
+use abyssal_train::curriculum::Stage;
+use abyssal_train::{
+    CandidateRecord, RunResult, Selection, StageRecord, TeacherRecord, mean, sample_deviation,
+};
 use serde::Serialize;
+
+/// Stages of a curriculum in the table; of more, as many evenly spaced ones.
+const SHOWN_STAGES: usize = 8;
 
 /// One run in the JSON report.
 #[derive(Debug, Serialize)]
@@ -15,7 +22,14 @@ struct RunReport {
     validation_accuracy: f64,
     test_accuracy: f64,
     epoch: usize,
+    /// Without those of teachers.
     seconds: f64,
+    /// The edges the model propagates along.
+    graph: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    teacher: Option<TeacherRecord>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stages: Vec<StageRecord>,
     run_dir: PathBuf,
 }
 
@@ -62,6 +76,9 @@ impl SessionReport {
                 test_accuracy: result.selected.test_accuracy,
                 epoch: result.selected.epoch,
                 seconds: result.seconds,
+                graph: result.graph.clone(),
+                teacher: result.teacher.clone(),
+                stages: result.stages.clone(),
                 run_dir: run_dir.clone(),
             };
             match reports.iter_mut().find(|report| report.model == result.model) {
@@ -126,7 +143,10 @@ impl SessionReport {
                 percent(report.mean, (report.runs.len() > 1).then_some(report.std)),
                 percent(mean(&validations), None),
             )?;
+            report.write_curriculum(width, output)?;
         }
+        let graphs: BTreeSet<&str> =
+            models().flat_map(|report| &report.runs).map(|run| run.graph.as_str()).collect();
         let majority = percent(self.majority_accuracy, None);
         writeln!(output, "{:width$}  {:>6}  {majority:>13}", "(majority class)", "")?;
         match (self.splits.as_slice(), self.first.runs.len()) {
@@ -144,6 +164,11 @@ impl SessionReport {
             }
             ([], _) => {}
         }
+        if graphs.iter().any(|graph| *graph != "input") {
+            let graphs: Vec<&str> = graphs.into_iter().collect();
+            writeln!(output, "propagation graph: {}", graphs.join(", "))?;
+        }
+        self.first.write_teacher(output)?;
         if self.first.selection == Selection::Paper {
             writeln!(
                 output,
@@ -153,6 +178,68 @@ impl SessionReport {
         }
         writeln!(output, "\nkept in {}", path.display())
     }
+}
+
+impl ModelReport {
+    /// Who taught the model, and how well it did at the end of the stages of its curriculum.
+    fn write_curriculum(&self, width: usize, output: &mut impl Write) -> std::io::Result<()> {
+        let teachers: Vec<&TeacherRecord> = self.runs.iter().filter_map(|run| run.teacher.as_ref()).collect();
+        if teachers.is_empty() {
+            return Ok(());
+        }
+        let mut row = |name: &str, tests: &[f64], validations: &[f64], epoch: &str, seconds: &str| {
+            let test = percent(mean(tests), (tests.len() > 1).then(|| sample_deviation(tests)));
+            let validation = percent(mean(validations), None);
+            writeln!(
+                output,
+                "{:width$}  {:>6}  {test:>13}  {validation:>11}  {epoch:>6}  {seconds:>7}",
+                format!("  {name}"),
+                ""
+            )
+        };
+        let share =
+            |value: fn(&TeacherRecord) -> f64| teachers.iter().map(|one| value(one)).collect::<Vec<_>>();
+        let seconds: f64 = share(|teacher| teacher.seconds).iter().sum();
+        row(
+            if teachers.len() == 1 { "teacher" } else { "teachers" },
+            &share(|teacher| teacher.test_accuracy),
+            &share(|teacher| teacher.validation_accuracy),
+            "",
+            &format!("{seconds:.1}"),
+        )?;
+        if let [run] = self.runs.as_slice() {
+            let tasks = run.stages.iter().filter(|record| record.stage != Stage::FineTuning).count();
+            for record in evenly_spaced(&run.stages, SHOWN_STAGES) {
+                let name = match record.stage {
+                    Stage::Task(task) => format!("stage {task} of {tasks}"),
+                    Stage::FineTuning | Stage::Direct => "fine-tuning".to_string(),
+                };
+                let (test, validation) = ([record.test_accuracy], [record.validation_accuracy]);
+                row(&name, &test, &validation, &record.epoch.to_string(), "")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Who taught, and what its candidates were worth on the validation nodes.
+    fn write_teacher(&self, output: &mut impl Write) -> std::io::Result<()> {
+        let [run] = self.runs.as_slice() else { return Ok(()) };
+        let Some(teacher) = &run.teacher else { return Ok(()) };
+        write!(output, "\ntaught by {}", teacher.name)?;
+        if teacher.candidates.len() > 1 {
+            let candidate =
+                |one: &CandidateRecord| format!("{} {}", one.name, percent(one.validation_accuracy, None));
+            let all: Vec<String> = teacher.candidates.iter().map(candidate).collect();
+            write!(output, "; candidates on the validation nodes: {}", all.join(", "))?;
+        }
+        writeln!(output)
+    }
+}
+
+/// At most so many items, with the first and the last.
+fn evenly_spaced<T>(items: &[T], at_most: usize) -> impl Iterator<Item = &T> {
+    let shown = items.len().min(at_most);
+    (0..shown).map(move |step| &items[step * (items.len() - 1) / (shown - 1).max(1)])
 }
 
 fn percent(share: f64, deviation: Option<f64>) -> String {

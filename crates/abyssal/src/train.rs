@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use abyssal_graph::{Dataset, DatasetConfig, Library, SplitRule};
 use abyssal_tensor::parallel::with_threads;
-use abyssal_train::{Config, Outcome, PlannedRun, RunResult, Session, TrainError};
+use abyssal_train::{Config, Outcome, PlannedRun, RunResult, Session, Surroundings, TrainError};
 
 use crate::arguments::TrainArguments;
 use crate::datasets;
@@ -170,8 +170,9 @@ fn train_all(
                 data
             }
         };
-        let mut progress = Progress::new(config, quiet);
-        let outcome = directory.run(config, &data, &mut progress, stop);
+        let mut progress = Progress::new(quiet);
+        let outcome =
+            directory.run(config, &data, &mut Surroundings { library, observer: &mut progress, stop });
         progress.finish();
         match outcome {
             Ok(Outcome::Finished(result)) => results.push((directory.path().to_path_buf(), *result)),

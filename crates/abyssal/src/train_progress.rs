@@ -3,50 +3,86 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use abyssal_train::{Config, EpochMetrics, Observer};
+use abyssal_train::curriculum::Stage;
+use abyssal_train::{Config, EpochMetrics, Observer, Role};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Progress of one run: a bar on a terminal, a line now and then elsewhere, or nothing.
-pub enum Progress {
+/// Progress of one run and of its teachers: a bar on a terminal, a line now and then elsewhere, or nothing.
+pub struct Progress {
+    display: Display,
+    /// Tasks of the curriculum of the model that trains now.
+    tasks: usize,
+}
+
+enum Display {
     Bar(ProgressBar),
-    Lines { epochs: usize },
+    Lines { epochs: usize, last: Stage },
     Quiet,
 }
 
 impl Progress {
-    /// Announces a run.
-    pub fn new(config: &Config, quiet: bool) -> Self {
-        if quiet {
-            return Self::Quiet;
-        }
-        let title =
-            format!("{}, {} layers, seed {}", config.model.name(), config.model.layers(), config.seed);
-        let epochs = config.train.epochs;
-        if !std::io::stderr().is_terminal() {
-            eprintln!("training {title}");
-            return Self::Lines { epochs };
-        }
-        let style = ProgressStyle::with_template("{prefix} {bar:24} epoch {pos}/{len}  {msg}  {eta} left")
-            .expect("a valid template");
-        let bar = ProgressBar::new(epochs as u64).with_style(style).with_prefix(title);
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Self::Bar(bar)
+    /// Before any model trains.
+    pub fn new(quiet: bool) -> Self {
+        let display = match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Display::Quiet,
+            (false, true) => Display::Bar(ProgressBar::hidden()),
+            (false, false) => Display::Lines { epochs: 0, last: Stage::Direct },
+        };
+        Self { display, tasks: 0 }
     }
 
     /// Takes the bar away.
     pub fn finish(self) {
-        if let Self::Bar(bar) = self {
+        if let Display::Bar(bar) = self.display {
             bar.finish_and_clear();
+        }
+    }
+
+    /// The part of a curriculum an epoch belongs to, for people; nothing without one.
+    fn stage(&self, stage: Stage) -> String {
+        match stage {
+            Stage::Direct => String::new(),
+            Stage::Task(task) => format!("stage {task} of {}  ", self.tasks),
+            Stage::FineTuning => "fine-tuning  ".to_string(),
         }
     }
 }
 
 impl Observer for Progress {
+    fn begin(&mut self, config: &Config, role: Role, epochs: usize) {
+        self.tasks = config.curriculum.as_ref().map_or(0, |curriculum| curriculum.tasks());
+        let role = match role {
+            Role::Result => String::new(),
+            Role::Teacher { number, of } => format!("teacher {number} of {of}: "),
+            Role::Round { number, of } => format!("round {number} of {of}: "),
+        };
+        let title =
+            format!("{role}{}, {} layers, seed {}", config.model.name(), config.model.layers(), config.seed);
+        match &mut self.display {
+            Display::Bar(bar) => {
+                bar.finish_and_clear();
+                let template = "{prefix} {bar:24} epoch {pos}/{len}  {msg}  {eta} left";
+                let style = ProgressStyle::with_template(template).expect("a valid template");
+                *bar = ProgressBar::new(epochs as u64).with_style(style).with_prefix(title);
+                bar.enable_steady_tick(Duration::from_millis(200));
+            }
+            Display::Lines { epochs: all, last } => {
+                eprintln!("training {title}");
+                (*all, *last) = (epochs, Stage::Direct);
+            }
+            Display::Quiet => {}
+        }
+    }
+
     fn epoch(&mut self, metrics: &EpochMetrics) {
-        let numbers =
-            format!("loss {:.4}  validation {:.1} %", metrics.loss, 100.0 * metrics.validation_accuracy);
-        match self {
-            Self::Bar(bar) => {
+        let numbers = format!(
+            "{}loss {:.4}  validation {:.1} %",
+            self.stage(metrics.stage),
+            metrics.loss,
+            100.0 * metrics.validation_accuracy
+        );
+        match &mut self.display {
+            Display::Bar(bar) => {
                 if bar.position() == 0 {
                     // A resumed run does not start at 0; the time left must not count epochs of earlier.
                     bar.reset_eta();
@@ -54,13 +90,17 @@ impl Observer for Progress {
                 bar.set_position(metrics.epoch as u64);
                 bar.set_message(numbers);
             }
-            Self::Lines { epochs } => {
+            Display::Lines { epochs, last } => {
                 let step = (*epochs / 10).max(1);
-                if metrics.epoch == 1 || metrics.epoch.is_multiple_of(step) || metrics.epoch == *epochs {
+                let tuning = metrics.stage == Stage::FineTuning && *last != metrics.stage;
+                let due =
+                    metrics.epoch == 1 || metrics.epoch.is_multiple_of(step) || metrics.epoch == *epochs;
+                if due || tuning {
                     eprintln!("epoch {}/{epochs}  {numbers}", metrics.epoch);
                 }
+                *last = metrics.stage;
             }
-            Self::Quiet => {}
+            Display::Quiet => {}
         }
     }
 }

@@ -24,6 +24,11 @@ impl<T: Scalar> SoftTargets<T> {
         Self { distributions, count }
     }
 
+    /// `Y`, n×C.
+    pub fn distributions(&self) -> &Matrix<T> {
+        &self.distributions
+    }
+
     /// How many rows count.
     pub fn count(&self) -> usize {
         self.count

@@ -1,7 +1,10 @@
 //! The complete description of a run.
 
+mod curriculum;
 mod presets;
 mod resolve;
+mod teacher;
+mod teachers;
 
 use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
@@ -13,13 +16,19 @@ use abyssal_tensor::optimizer::{AdamConfig, StepSchedule, WeightDecay};
 
 use crate::{Selection, TrainError};
 
+pub use curriculum::{AuxiliaryGraph, CurriculumConfig, EntropyTarget, Estimation, Temperature};
+pub use teacher::{CandidateConfig, CandidateGraph, Choice, PredictionsKind, TeacherConfig};
+
 /// A set of settings to start from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
+    /// The best recipe we have found on validation nodes, teacher included (`presets/abyssal.toml`); other models than
+    /// ours have their published settings.
+    #[default]
+    Abyssal,
     /// The method as the paper describes it, with published settings where there are some for model and dataset
     /// (`presets/MODEL.toml`).
-    #[default]
     Paper,
     /// The method as the released code computes it; `presets/reference.toml` lists the differences.
     Reference,
@@ -39,6 +48,23 @@ pub struct Config {
     pub model: ModelConfig,
     /// The training.
     pub train: TrainConfig,
+    /// The curriculum, if the method is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curriculum: Option<CurriculumConfig>,
+    /// Who teaches it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub teacher: Option<TeacherConfig>,
+}
+
+/// How a model is taught.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// On the known labels.
+    #[default]
+    Direct,
+    /// SmoothCurriculum: by a teacher, from smooth labels to sharp ones, then on the known labels.
+    Curriculum,
 }
 
 /// The weight decay of a part of a model: that of all others, or its own.
@@ -80,7 +106,9 @@ impl PartDecay {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainConfig {
-    /// Epochs to train, at least 1.
+    /// How the model is taught: `direct` on the known labels, or by a `curriculum`.
+    pub method: Method,
+    /// Epochs to train, at least 1; in a curriculum, those of all tasks together.
     pub epochs: usize,
     /// Adam's learning rate at the start, above 0.
     pub learning_rate: f64,
@@ -96,6 +124,7 @@ pub struct TrainConfig {
     /// Where weight decay enters: `l2` (into the gradient) or `decoupled` (AdamW).
     pub weight_decay_kind: WeightDecay,
     /// Stop after this many epochs without a better validation accuracy or a lower validation loss; 0 trains all epochs.
+    /// A curriculum goes through all of its tasks; its fine-tuning has a patience of its own.
     pub patience: usize,
     /// Which epoch's weights are the result: `strict`, or `paper` for comparison.
     pub selection: Selection,
@@ -106,6 +135,7 @@ pub struct TrainConfig {
 impl Default for TrainConfig {
     fn default() -> Self {
         Self {
+            method: Method::Direct,
             epochs: 150,
             learning_rate: 0.01,
             halve_at: vec![100],
@@ -179,7 +209,11 @@ impl Config {
     pub fn validate(&self) -> Result<(), TrainError> {
         self.data.validate()?;
         self.model.validate()?;
-        self.train.validate()
+        self.train.validate()?;
+        if let Some(curriculum) = &self.curriculum {
+            curriculum.validate()?;
+        }
+        self.teacher.as_ref().map_or(Ok(()), TeacherConfig::validate)
     }
 
     /// The contents of `config.toml`.
@@ -214,11 +248,13 @@ impl Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            preset: Preset::Paper,
+            preset: Preset::default(),
             seed: 0,
             data: DatasetConfig::named(GeneratorConfig::NAMES[0]).expect("the first name is a name"),
             model: ModelConfig::named(ModelConfig::NAMES[0]).expect("the first name is a name"),
             train: TrainConfig::default(),
+            curriculum: None,
+            teacher: None,
         }
     }
 }

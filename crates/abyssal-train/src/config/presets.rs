@@ -12,28 +12,40 @@ macro_rules! files {
 }
 
 files! {
-    "reference", "r-soft-graph-ain", "gcn", "gat", "sgc", "appnp", "gprgnn", "dagnn", "gcnii", "jknet", "chebnet",
+    "abyssal", "reference", "r-soft-graph-ain", "gcn", "gat", "sgc", "appnp", "gprgnn", "dagnn", "gcnii", "jknet", "chebnet",
     "bernnet", "h2gcn", "fagcn", "fsgnn", "pairnorm", "modular",
 }
 
 /// The published settings of a model: for every dataset, then for this one.
 pub(super) fn published(model: &str, dataset: &str) -> Vec<(String, Value)> {
-    settings(model, dataset)
+    settings(model, &["all", dataset])
 }
 
-/// What the released code does differently: on every dataset, then on this one.
+/// What the released code does differently where nothing was published.
+pub(super) fn reference_defaults() -> Vec<(String, Value)> {
+    settings("reference", &["all"])
+}
+
+/// What the released code does differently whatever was published: always, then on this dataset.
 pub(super) fn reference(dataset: &str) -> Vec<(String, Value)> {
-    settings("reference", dataset)
+    settings("reference", &["always", dataset])
 }
 
-/// The sections `[all.…]` and `[DATASET.…]` of a file, which may be missing.
-fn settings(file: &str, dataset: &str) -> Vec<(String, Value)> {
-    // Both releases of Cornell share their settings.
-    let dataset = if dataset == "cornell-2020" { "cornell" } else { dataset };
+/// The best recipe found: on every dataset, then on this one.
+pub(super) fn abyssal(dataset: &str) -> Vec<(String, Value)> {
+    settings("abyssal", &["all", dataset])
+}
+
+/// Sections of a file, in this order; both may be missing.
+fn settings(file: &str, sections: &[&str]) -> Vec<(String, Value)> {
     let Some((_, contents)) = FILES.iter().find(|(name, _)| *name == file) else { return Vec::new() };
-    let sections = parse(contents);
-    let section = |name| sections.get(name).and_then(Value::as_table).map(flatten).unwrap_or_default();
-    section("all").into_iter().chain(section(dataset)).collect()
+    let table = parse(contents);
+    let section = |name: &&str| {
+        // Both releases of Cornell share their settings.
+        let name = if *name == "cornell-2020" { "cornell" } else { name };
+        table.get(name).and_then(Value::as_table).map(flatten).unwrap_or_default()
+    };
+    sections.iter().flat_map(section).collect()
 }
 
 fn parse(contents: &str) -> Table {
@@ -48,13 +60,19 @@ mod tests {
     use super::*;
     use crate::Config;
 
+    /// Files that are about no single model.
+    const RECIPES: [&str; 2] = ["abyssal", "reference"];
+
     #[test]
     fn files_are_about_models_and_datasets_there_are() {
         for (file, contents) in FILES {
-            assert!(*file == "reference" || ModelConfig::named(file).is_some(), "{file}");
+            assert!(RECIPES.contains(file) || ModelConfig::named(file).is_some(), "{file}");
             assert!(contents.starts_with('#'), "{file}: the source comes first");
             for dataset in parse(contents).keys() {
-                assert!(dataset == "all" || Benchmark::named(dataset).is_some(), "{file}: {dataset}");
+                assert!(
+                    ["all", "always"].contains(&dataset.as_str()) || Benchmark::named(dataset).is_some(),
+                    "{file}: {dataset}"
+                );
             }
         }
     }
@@ -62,9 +80,9 @@ mod tests {
     /// Every published setting is one its model has, and is in effect.
     #[test]
     fn published_settings_are_taken_whole() {
-        for (file, _) in FILES.iter().filter(|(file, _)| *file != "reference") {
+        for (file, _) in FILES.iter().filter(|(file, _)| !RECIPES.contains(file)) {
             for benchmark in Benchmark::all() {
-                let chosen = [("model.name", *file), ("data.name", benchmark.name)];
+                let chosen = [("model.name", *file), ("data.name", benchmark.name), ("preset", "paper")];
                 let chosen = chosen.map(|(key, value)| (key.to_string(), Value::from(value)));
                 let config = Config::resolve(None, &chosen).unwrap_or_else(|error| panic!("{file}: {error}"));
                 let resolved = flatten(&config.table());

@@ -6,15 +6,21 @@ use abyssal_graph::DatasetConfig;
 use abyssal_nn::models::ModelConfig;
 use toml::{Table, Value};
 
-use super::{Config, Preset, TrainConfig, presets};
+use super::{Config, CurriculumConfig, Method, Preset, Temperature, TrainConfig, presets, teachers};
 use crate::TrainError;
+
+/// The setting that decides whether there is a curriculum.
+pub(super) const METHOD: &str = "train.method";
+/// The model our own recipes are for.
+const OURS: &str = "r-soft-graph-ain";
 
 impl Config {
     /// Builds a configuration: defaults, then the preset, then what was published for the model on the dataset, then
     /// the file, then `settings` in their order.
     ///
     /// Settings are `("model.strength", value)`; the paper's letters (`model.a`) work as well. Which model, dataset
-    /// and preset it is about is decided first, since their defaults come first.
+    /// and preset it is about, whether there is a curriculum and who may teach it is decided first, since their defaults
+    /// come first. `("teacher.NAME.model.layers", value)` is about one of the teachers.
     ///
     /// # Errors
     /// If the file cannot be read, a key is unknown (the nearest known one is named), or a value does not fit.
@@ -24,6 +30,13 @@ impl Config {
             None => Vec::new(),
         };
         given.extend_from_slice(settings);
+        let config = Self::assemble(given)?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// Defaults, preset and what was published, then what was given; ranges are not checked yet.
+    pub(super) fn assemble(given: Vec<(String, Value)>) -> Result<Self, TrainError> {
         let base = Config::default();
         let preset = match last(&given, "preset") {
             Some(value) => convert::<Preset>("preset", value)?,
@@ -37,33 +50,48 @@ impl Config {
             Some(name) => named("model.name", name, ModelConfig::NAMES, ModelConfig::named)?,
             None => base.model,
         };
+        let of_preset = preset_settings(preset, model.name(), &data);
         let mut config = Config { preset, data, model, ..base };
+        if method(&of_preset, &given)? == Method::Curriculum {
+            config.curriculum = Some(CurriculumConfig::default());
+            config.teacher = Some(teachers::resolve(&config, &of_preset, &given)?);
+        }
         let mut table = config.table();
-        let of_preset = preset_settings(preset, config.model.name(), config.data.name());
         let applicable =
             of_preset.into_iter().filter(|(key, _)| get(&table, key).is_some()).collect::<Vec<_>>();
         for (key, value) in applicable.into_iter().chain(given) {
-            let key = canonical(&key, &config.model);
+            let key = canonical(&key, &config);
+            // They are resolved already, and in the table as they are.
+            if teachers::is_of_candidate(&key, &table) || key == teachers::MODELS {
+                continue;
+            }
             let Some(current) = get(&table, &key) else {
-                return Err(TrainError::UnknownKey { nearest: nearest(&key, &table, &config.model), key });
+                return Err(unknown(key, &table, &config));
             };
             let value = fit(&key, current, value)?;
             set(&mut table, &key, value.clone());
             // One setting at a time, so that a value that does not fit is blamed on its own key.
             config = convert_table(&key, &value, &table)?;
         }
-        config.validate()?;
         Ok(config)
     }
 }
 
-/// All settings of a table as `("section.key", value)`; an empty section stands for itself.
+/// How the model is taught, from the preset and what was given.
+fn method(of_preset: &[(String, Value)], given: &[(String, Value)]) -> Result<Method, TrainError> {
+    let chosen = last(given, METHOD).or_else(|| last(of_preset, METHOD));
+    chosen.map_or(Ok(Method::default()), |value| convert(METHOD, value))
+}
+
+/// All settings of a table as `("section.key", value)`, sections in sections as well; an empty section stands for itself.
 pub(super) fn flatten(table: &Table) -> Vec<(String, Value)> {
     let mut settings = Vec::new();
     for (key, value) in table {
         match value {
             Value::Table(section) if !section.is_empty() => {
-                settings.extend(section.iter().map(|(name, value)| (format!("{key}.{name}"), value.clone())));
+                settings.extend(
+                    flatten(section).into_iter().map(|(name, value)| (format!("{key}.{name}"), value)),
+                );
             }
             value => settings.push((key.clone(), value.clone())),
         }
@@ -79,36 +107,57 @@ fn read_table(path: &Path) -> Result<Table, TrainError> {
     })
 }
 
-fn preset_settings(preset: Preset, model: &str, dataset: &str) -> Vec<(String, Value)> {
-    let of_preset = match preset {
-        Preset::Paper => Vec::new(),
-        Preset::Reference => presets::reference(dataset),
+fn preset_settings(preset: Preset, model: &str, data: &DatasetConfig) -> Vec<(String, Value)> {
+    let dataset = data.name();
+    let published = presets::published(model, dataset);
+    let mut settings: Vec<_> = match preset {
+        // What was found for a dataset says more than what was published for it.
+        Preset::Abyssal if model == OURS => published.into_iter().chain(presets::abyssal(dataset)).collect(),
+        Preset::Abyssal | Preset::Paper => published,
+        Preset::Reference => {
+            let defaults = presets::reference_defaults();
+            defaults.into_iter().chain(published).chain(presets::reference(dataset)).collect()
+        }
     };
-    // What was published for a dataset says more than what holds for all.
-    of_preset.into_iter().chain(presets::published(model, dataset)).collect()
+    if matches!(data, DatasetConfig::Generated(_)) {
+        // Generated graphs are for a first look and for tests, where training a teacher first would be in the way.
+        settings.retain(|(key, _)| key != METHOD);
+    }
+    settings
 }
 
 /// The key with an alias (the paper's letter) replaced by the name it stands for.
-fn canonical(key: &str, model: &ModelConfig) -> String {
+pub(super) fn canonical(key: &str, config: &Config) -> String {
     let (section, name) = key.split_once('.').unwrap_or(("", key));
-    let aliases = aliases(section, model);
+    let aliases = aliases(section, config);
     let name = aliases.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
     if section.is_empty() { name.to_string() } else { format!("{section}.{name}") }
 }
 
-fn aliases(section: &str, model: &ModelConfig) -> &'static [(&'static str, &'static str)] {
+fn aliases(section: &str, config: &Config) -> &'static [(&'static str, &'static str)] {
     match section {
-        "model" => model.aliases(),
+        "model" => config.model.aliases(),
         "train" => TrainConfig::ALIASES,
+        "curriculum" => CurriculumConfig::ALIASES,
         _ => &[],
     }
 }
 
+/// The error for a key that is not in the table.
+fn unknown(key: String, table: &Table, config: &Config) -> TrainError {
+    let section = key.split('.').next().unwrap_or_default();
+    if config.curriculum.is_none() && ["curriculum", "teacher"].contains(&section) {
+        return TrainError::NoCurriculum { key };
+    }
+    TrainError::UnknownKey { nearest: nearest(&key, table, config), key }
+}
+
 /// The known key most like an unknown one. A bare name is also compared with the last part of known keys.
-fn nearest(key: &str, table: &Table, model: &ModelConfig) -> String {
+fn nearest(key: &str, table: &Table, config: &Config) -> String {
     let mut known: Vec<String> = flatten(table).into_iter().map(|(key, _)| key).collect();
-    for section in ["model", "train"] {
-        known.extend(aliases(section, model).iter().map(|(alias, _)| format!("{section}.{alias}")));
+    for section in ["model", "train", "curriculum"].into_iter().filter(|section| table.contains_key(*section))
+    {
+        known.extend(aliases(section, config).iter().map(|(alias, _)| format!("{section}.{alias}")));
     }
     let distance = |candidate: &String| {
         let whole = strsim::damerau_levenshtein(key, candidate);
@@ -140,18 +189,19 @@ fn fit(key: &str, current: &Value, value: Value) -> Result<Value, TrainError> {
     }
 }
 
-fn get<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
+/// The value of a dotted key, unless it is a section.
+pub(super) fn get<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
     match key.split_once('.') {
-        Some((section, name)) => table.get(section)?.as_table()?.get(name),
+        Some((section, rest)) => get(table.get(section)?.as_table()?, rest),
         None => table.get(key).filter(|value| !value.is_table()),
     }
 }
 
 fn set(table: &mut Table, key: &str, value: Value) {
     match key.split_once('.') {
-        Some((section, name)) => {
+        Some((section, rest)) => {
             if let Some(Value::Table(section)) = table.get_mut(section) {
-                section.insert(name.to_string(), value);
+                set(section, rest, value);
             }
         }
         None => {
@@ -160,7 +210,7 @@ fn set(table: &mut Table, key: &str, value: Value) {
     }
 }
 
-fn last<'a>(settings: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
+pub(super) fn last<'a>(settings: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
     settings.iter().rev().find(|(given, _)| given == key).map(|(_, value)| value)
 }
 
@@ -194,7 +244,7 @@ fn named<C>(
     })
 }
 
-fn convert<C: serde::de::DeserializeOwned>(key: &str, value: &Value) -> Result<C, TrainError> {
+pub(super) fn convert<C: serde::de::DeserializeOwned>(key: &str, value: &Value) -> Result<C, TrainError> {
     value.clone().try_into().map_err(|error: toml::de::Error| invalid(key, value, &error))
 }
 
@@ -208,6 +258,7 @@ fn invalid(key: &str, value: &Value, error: &toml::de::Error) -> TrainError {
         "train.hidden_weight_decay" | "train.output_weight_decay" => {
             "it must be `same`, or a number of at least 0".to_string()
         }
+        "curriculum.temperature" => Temperature::RANGE.to_string(),
         _ => error.message().to_string(),
     };
     TrainError::InvalidValue { key: key.to_string(), value: value.to_string(), reason }

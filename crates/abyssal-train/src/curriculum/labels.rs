@@ -15,8 +15,10 @@ impl SoftLabels {
     /// Label estimation: nodes with a known label keep it, the others have what a teacher says about them. Every row of
     /// `probabilities` (n×C) is divided by its sum, so that scores need not be normalised.
     ///
+    /// A row of zeros stays: nothing is known about that node.
+    ///
     /// # Errors
-    /// If a probability is negative or not finite, or a row of a node without a label sums to nothing.
+    /// If a probability is negative or not finite.
     pub fn estimated(probabilities: &Matrix<f32>, known: &Targets) -> Result<Self, TrainError> {
         let mut rows = probabilities.clone();
         for (&node, &class) in known.rows.iter().zip(&known.classes) {
@@ -29,10 +31,6 @@ impl SoftLabels {
             let wrong = row.iter().find(|value| !(value.is_finite() && **value >= 0.0));
             if let Some(&value) = wrong {
                 let reason = format!("it gives node {node} the probability {value}");
-                return Err(TrainError::InvalidTeacher { reason });
-            }
-            if row.iter().all(|&value| value == 0.0) {
-                let reason = format!("all probabilities of node {node} are 0");
                 return Err(TrainError::InvalidTeacher { reason });
             }
         }
@@ -137,10 +135,14 @@ mod tests {
             let error = SoftLabels::estimated(&probabilities, &known()).unwrap_err().to_string();
             assert!(error.contains("node 2") && error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_node_about_which_nothing_is_said_is_left_out() {
         let mut probabilities = teacher();
         probabilities.row_mut(3).fill(0.0);
-        let error = SoftLabels::estimated(&probabilities, &known()).unwrap_err().to_string();
-        assert!(error.contains("all probabilities of node 3 are 0"), "{error}");
+        let labels = SoftLabels::estimated(&probabilities, &known()).unwrap();
+        assert_eq!(labels.nodes().collect::<Vec<_>>(), [0, 1, 2, 4]);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use abyssal_train::{Config, TrainError};
+use abyssal_train::config::Method;
+use abyssal_train::{Config, TrainConfig, TrainError};
 use clap::Args;
 use toml::Value;
 
@@ -19,7 +20,7 @@ pub struct ModelArguments {
     #[arg(long, value_name = "N")]
     pub layers: Option<u32>,
 
-    /// Take this model too, as deep and as wide as the first, and report both. May be repeated.
+    /// Take this model too, as deep and as wide as the first, taught directly, and report both. May be repeated.
     ///
     /// A plain gcn is compared with if nothing says which data, model or settings to take.
     #[arg(long, value_name = "MODEL")]
@@ -61,16 +62,21 @@ impl ModelArguments {
         for name in names {
             let mut settings = data.settings();
             settings.extend(self.settings());
-            // A file is about the first model, and holds all of its settings.
-            settings.retain(|(key, _)| self.config.is_none() && !key.starts_with("model."));
+            // A file is about the first model, and holds all of its settings; so is a curriculum.
+            let about_first =
+                |key: &str| ["model.", "curriculum.", "teacher."].iter().any(|part| key.starts_with(part));
+            settings.retain(|(key, _)| self.config.is_none() && !about_first(key));
             settings.push(("model.name".to_string(), name.into()));
+            settings.push(("train.method".to_string(), "direct".into()));
             let other = Config::resolve(None, &settings)?;
             // A model that is named twice is taken once.
             if configs.iter().all(|planned| planned.model.name() != other.model.name()) {
                 let train = if self.config.is_some() { config.train.clone() } else { other.train };
                 configs.push(Config {
                     model: other.model.sized_like(&config.model),
-                    train,
+                    train: TrainConfig { method: Method::Direct, ..train },
+                    curriculum: None,
+                    teacher: None,
                     ..config.clone()
                 });
             }

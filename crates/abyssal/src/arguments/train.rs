@@ -16,7 +16,9 @@ Examples:
   abyssal train --model gcn --layers 2
       One model by itself.
   abyssal train --dataset cora --layers 64
-      A benchmark; its files are fetched if they are not here (abyssal datasets list).
+      A benchmark; its files are fetched if they are not here (abyssal datasets list). Teachers come first.
+  abyssal train --dataset cora --teacher gcnii --set teacher.gcnii.model.layers=16 --set teacher.seeds=3
+      Another teacher: an ensemble of three GCNII. --no-curriculum trains without one.
   abyssal train --dataset texas --split geom-gcn --seeds 3
       Ten splits, three seeds each.
   abyssal train --edges edges.csv --features features.csv --labels labels.csv
@@ -34,7 +36,11 @@ Settings (--set, or the same keys in a TOML file):
            self_loops, noise_features; of generated graphs: nodes, classes, …
   [model]  name, layers, hidden, strength (a), exponent (b), rank (d0), aggregated (alpha), residual (beta),
            initial (gamma), residual_memory (p), initial_decay (q), gradient, centering, head, …
-  [train]  epochs, learning_rate (lr), halve_at (lr_decay), weight_decay, patience, selection, …
+  [train]  method, epochs, learning_rate (lr), halve_at (lr_decay), weight_decay, patience, selection, …
+  [curriculum]  estimation, temperature, filtered (mask_ratio), graph, neighbours (k), weight_exponent (gamma),
+           self_loops, steps (n_T), mixing, fine_tuning_epochs, fine_tuning_learning_rate, fine_tuning_patience
+  [teacher]  models, choice, seeds, shared, rounds, predictions, predictions_kind; [teacher.NAME.model] and
+           [teacher.NAME.train] for each of the models
   Every run writes all of them with their values to its config.toml.
 
 Exit codes: 0 done, 1 error, 2 wrong usage, 130 interrupted (a checkpoint was made).";
@@ -59,6 +65,23 @@ pub struct TrainArguments {
 
     #[command(flatten)]
     pub model: ModelArguments,
+
+    /// Learn the known labels directly, without a teacher. The default for other models than r-soft-graph-ain, and on
+    /// generated graphs.
+    #[arg(long, conflicts_with = "curriculum")]
+    pub no_curriculum: bool,
+
+    /// Learn by SmoothCurriculum: a teacher estimates all labels, and they are learnt from smooth to sharp.
+    #[arg(long)]
+    pub curriculum: bool,
+
+    /// Who teaches: a model by name, self, or panel (several, of which the best on validation nodes teaches). May be repeated.
+    #[arg(long, value_name = "NAME", conflicts_with = "no_curriculum")]
+    pub teacher: Vec<String>,
+
+    /// Let the predictions in this file teach: npy, npz or csv, a row a node, a column a class, probabilities or logits.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["no_curriculum", "teacher"])]
+    pub teacher_predictions: Option<PathBuf>,
 
     /// Train once with each of the seeds 0, 1, …, N-1 and report mean and standard deviation.
     #[arg(long, value_name = "N", conflicts_with = "seed", value_parser = clap::value_parser!(u64).range(1..=100_000))]
@@ -92,7 +115,30 @@ impl TrainArguments {
         // All ten splits of geom-gcn are ten runs, each with a setting of its own.
         let split = self.split.as_ref().filter(|_| !self.wants_all_of_geom_gcn());
         settings.extend(split.map(|split| ("data.split".to_string(), Value::from(absolute_split(split)))));
+        settings.extend(self.curriculum_settings());
         settings.extend(self.model.settings());
+        settings
+    }
+
+    fn curriculum_settings(&self) -> Vec<(String, Value)> {
+        let mut settings = Vec::new();
+        let mut set = |key: &str, value: Value| settings.push((key.to_string(), value));
+        let taught = self.curriculum || !self.teacher.is_empty() || self.teacher_predictions.is_some();
+        if self.no_curriculum || taught {
+            set("train.method", if taught { "curriculum" } else { "direct" }.into());
+        }
+        if !self.teacher.is_empty() {
+            set(
+                "teacher.models",
+                Value::Array(self.teacher.iter().map(|name| name.as_str().into()).collect()),
+            );
+        }
+        if let Some(path) = &self.teacher_predictions {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            set("teacher.predictions", path.to_string_lossy().as_ref().into());
+            // Nobody else needs to be trained.
+            set("teacher.models", Value::Array(Vec::new()));
+        }
         settings
     }
 

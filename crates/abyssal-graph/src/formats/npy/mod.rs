@@ -7,6 +7,7 @@ pub(in crate::formats) mod tests;
 
 use std::io::{self, Read};
 
+use abyssal_tensor::Matrix;
 use npyz::{DType, Deserialize, Order, TypeChar, TypeRead};
 
 use crate::formats::FormatError;
@@ -36,6 +37,22 @@ pub enum Values {
     Doubles(Vec<f64>),
     /// Unicode and byte strings, without the zeros that fill them up.
     Text(Vec<String>),
+}
+
+/// The npy file of a matrix: version 1.0, `float32`, C order.
+pub fn to_bytes(matrix: &Matrix<f32>) -> Vec<u8> {
+    let (rows, columns) = matrix.shape();
+    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
+    // Magic, version, length and header together fill whole blocks of 64 bytes, the last byte being the end of a line.
+    const BEFORE: usize = 10;
+    let length = (BEFORE + header.len() + 1).next_multiple_of(64) - BEFORE;
+    header.extend(std::iter::repeat_n(' ', length - header.len() - 1));
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((length as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(matrix.as_slice().iter().flat_map(|value| value.to_le_bytes()));
+    bytes
 }
 
 /// What a string takes beside its text: itself, and what an allocator adds.

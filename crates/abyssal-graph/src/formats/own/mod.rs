@@ -100,6 +100,14 @@ fn read_archive(files: &OwnFiles) -> Result<RawDataset, GraphError> {
     Ok(raw)
 }
 
+/// Reads one row of numbers a node: a table, or an array of numpy.
+///
+/// # Errors
+/// If the file cannot be read or is malformed, a number is not finite, or a node has two rows.
+pub fn read_features(path: &Path) -> Result<NodeFeatures, GraphError> {
+    read_file(path, features::read)
+}
+
 /// Reads a file of masks as a split named `given`.
 ///
 /// # Errors

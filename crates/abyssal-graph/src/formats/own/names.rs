@@ -42,6 +42,11 @@ impl NodeNames {
         self.nodes
     }
 
+    /// Whether nodes have ids of their own, and are not merely counted.
+    pub fn are_given(&self) -> bool {
+        !self.names.is_empty()
+    }
+
     /// The number of the node with this id.
     ///
     /// # Errors

@@ -1,0 +1,160 @@
+//! Who teaches: the `[teacher]` of a configuration.
+
+use std::collections::BTreeMap;
+
+use documented::DocumentedFields;
+use serde::{Deserialize, Serialize};
+
+use abyssal_graph::GraphRule;
+use abyssal_nn::models::ModelConfig;
+
+use super::{Config, Same, TrainConfig, require};
+use crate::TrainError;
+
+/// The teacher of a curriculum.
+///
+/// Every name in `models` stands for a candidate with settings of its own, `[teacher.NAME.model]` and `[teacher.NAME.train]`.
+/// A name is that of a model, which starts from its published settings; or `self`, which starts from those of the student;
+/// or any other word, if `teacher.NAME.model.name` says which model it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
+pub struct TeacherConfig {
+    /// The candidates, such as `["self"]` or `["gcnii", "appnp", "mlp"]`; `panel` stands for several good ones.
+    pub models: Vec<String>,
+    /// Who of several candidates teaches: the `best` on the validation nodes, or all as an `ensemble`.
+    pub choice: Choice,
+    /// Every candidate is an ensemble of models from this many seeds, at least 1.
+    pub seeds: usize,
+    /// Whether runs that differ in nothing but their seed have the same teacher, as in the released code; otherwise each
+    /// has its own.
+    pub shared: bool,
+    /// Rounds, at least 1: the student of each teaches the next.
+    pub rounds: usize,
+    /// A file of predictions (npy, npz or csv, a row a node, a column a class) that takes the place of all candidates.
+    pub predictions: String,
+    /// What the numbers of that file are: `probabilities`, `logits`, or `auto`, which takes them for logits if some are
+    /// negative.
+    pub predictions_kind: PredictionsKind,
+    /// The settings of the candidates.
+    #[serde(flatten)]
+    pub candidates: BTreeMap<String, CandidateConfig>,
+}
+
+/// Who of several candidates teaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Choice {
+    /// The one with the best validation accuracy; the first of equal ones.
+    #[default]
+    Best,
+    /// All: their probabilities are averaged.
+    Ensemble,
+}
+
+/// What the numbers of a file of predictions are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PredictionsKind {
+    /// Logits if some are negative, probabilities otherwise.
+    #[default]
+    Auto,
+    /// Not negative; a row sums to 1.
+    Probabilities,
+    /// Any numbers; their softmax is taken.
+    Logits,
+}
+
+/// One candidate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CandidateConfig {
+    /// The edges it propagates along: `same` as the student, or as in `data.graph`.
+    pub graph: CandidateGraph,
+    /// The model.
+    pub model: ModelConfig,
+    /// Its training.
+    pub train: TrainConfig,
+}
+
+/// The edges a candidate propagates along.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum CandidateGraph {
+    /// `same`: those of the student.
+    Same(Same),
+    /// Its own.
+    Own(GraphRule),
+}
+
+impl Default for TeacherConfig {
+    fn default() -> Self {
+        Self {
+            models: vec![Self::SELF.to_string()],
+            choice: Choice::default(),
+            seeds: 1,
+            shared: false,
+            rounds: 1,
+            predictions: String::new(),
+            predictions_kind: PredictionsKind::default(),
+            candidates: BTreeMap::new(),
+        }
+    }
+}
+
+impl TeacherConfig {
+    /// The candidate that is the student's own model, taught directly.
+    pub const SELF: &'static str = "self";
+    /// What stands for the candidates of [`TeacherConfig::PANEL_MODELS`].
+    pub const PANEL: &'static str = "panel";
+    /// Models that see features alone, near and far neighbours, and frequencies high and low: one of them is good at most
+    /// graphs.
+    pub const PANEL_MODELS: &'static [&'static str] = &["mlp", "gcn", "gcnii", "appnp", "gprgnn", "self"];
+
+    /// Checks every setting against its range.
+    ///
+    /// # Errors
+    /// With the first one that is out of range.
+    pub fn validate(&self) -> Result<(), TrainError> {
+        let given = !self.models.is_empty() || !self.predictions.is_empty();
+        require(given, "teacher.models", "[]", "name at least one model, such as self or panel")?;
+        require(self.seeds >= 1, "teacher.seeds", self.seeds, "it must be at least 1")?;
+        require(self.rounds >= 1, "teacher.rounds", self.rounds, "it must be at least 1")?;
+        for (name, candidate) in &self.candidates {
+            let direct = candidate.train.method == super::Method::Direct;
+            let key = format!("teacher.{name}.train.method");
+            require(
+                direct,
+                &key,
+                "curriculum",
+                "a teacher learns directly; teacher.rounds repeats the curriculum",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The seeds of a candidate's models, for a run with the given seed.
+    pub fn seeds_for(&self, seed: u64) -> impl Iterator<Item = u64> + use<> {
+        let count = self.seeds as u64;
+        // Ensembles of different runs share no model.
+        let first = if self.shared { 0 } else { seed.saturating_mul(count) };
+        (0..count).map(move |index| first.saturating_add(index))
+    }
+}
+
+impl CandidateConfig {
+    /// The run that trains this candidate for a student.
+    pub fn config(&self, student: &Config, seed: u64) -> Config {
+        let data = match &self.graph {
+            CandidateGraph::Same(_) => student.data.clone(),
+            CandidateGraph::Own(rule) => student.data.with_graph(rule.clone()),
+        };
+        Config {
+            preset: student.preset,
+            seed,
+            data,
+            model: self.model.clone(),
+            train: TrainConfig { checkpoint_seconds: student.train.checkpoint_seconds, ..self.train.clone() },
+            curriculum: None,
+            teacher: None,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The graph over which labels are smoothed.
+
+use abyssal_graph::{
+    Dataset, Distance, Features, Normalization, adjacency, neighbour_graph, similarity_weights,
+};
+use abyssal_tensor::{Csr, Matrix};
+
+use crate::TrainError;
+use crate::config::{AuxiliaryGraph, CurriculumConfig};
+
+/// The weights W of the auxiliary graph, n×n, symmetric.
+///
+/// Nearest neighbours are those by Euclidean distance, joined without direction, with weights `ReLU(h_i·h_j)^γ'`: h are the
+/// features as the model sees them, or embeddings (n×d) scaled to length 1, so that the weights compare directions and no
+/// exponent leads out of range. Edges of the input graph weigh 1.
+///
+/// # Errors
+/// If there are too few nodes for so many neighbours, or a weight is out of range.
+pub fn auxiliary_graph(
+    config: &CurriculumConfig,
+    dataset: &Dataset,
+    embeddings: &Matrix<f32>,
+) -> Result<Csr<f32>, TrainError> {
+    let of = |vectors: &Features| {
+        let graph = neighbour_graph(vectors, config.neighbours, Distance::Euclidean)?;
+        similarity_weights(&graph, vectors, config.weight_exponent, config.self_loops)
+    };
+    Ok(match config.graph {
+        AuxiliaryGraph::Input => {
+            adjacency(&dataset.graph().undirected(), Normalization::Sum, config.self_loops)
+        }
+        AuxiliaryGraph::Features => of(dataset.features())?,
+        AuxiliaryGraph::Embeddings => of(&Features::Dense(unit_rows(embeddings)))?,
+    })
+}
+
+/// Every edge once, as a table: source, target, weight.
+pub(crate) fn to_csv(weights: &Csr<f32>) -> Vec<u8> {
+    let mut text = String::from("source,target,weight\n");
+    for node in 0..weights.rows() {
+        let (neighbours, values) = weights.row(node);
+        for (&other, weight) in neighbours.iter().zip(values).filter(|(other, _)| **other as usize >= node) {
+            text.push_str(&format!("{node},{other},{weight}\n"));
+        }
+    }
+    text.into_bytes()
+}
+
+/// Rows scaled to length 1; zeros stay.
+pub(crate) fn unit_rows(matrix: &Matrix<f32>) -> Matrix<f32> {
+    let mut scaled = matrix.clone();
+    for row in 0..scaled.rows() {
+        let row = scaled.row_mut(row);
+        let length = row.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
+        if length > 0.0 {
+            row.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
+        }
+    }
+    scaled
+}

@@ -1,0 +1,52 @@
+//! From a teacher to a course: labels are estimated, filtered and smoothed, and what was made is kept.
+
+use std::path::Path;
+
+use abyssal_graph::formats::npy;
+use abyssal_graph::{Dataset, write_atomically};
+
+use crate::config::{CurriculumConfig, Estimation, TeacherConfig};
+use crate::curriculum::{
+    Course, Smoother, SoftLabels, auxiliary_graph, auxiliary_graph_to_csv, find_temperature, mean_entropy,
+    tempered,
+};
+use crate::metrics::targets;
+use crate::run::Surroundings;
+use crate::teacher::{TeacherRecord, Teaching, hear, hear_propagation};
+use crate::{Config, TrainError};
+
+/// What a student needs before its first epoch.
+pub(crate) struct Lessons {
+    pub(crate) course: Course,
+    pub(crate) teacher: TeacherRecord,
+}
+
+/// Prepares the lessons of a run. The teacher's probabilities (`teacher.npy`) and the auxiliary graph
+/// (`auxiliary-graph.csv`) are kept in its `directory`. `None` if the teacher's training was interrupted.
+pub(crate) fn prepare(
+    directory: &Path,
+    teachers: &Path,
+    config: &Config,
+    (curriculum, teacher): (&CurriculumConfig, &TeacherConfig),
+    dataset: &Dataset,
+    surroundings: &mut Surroundings,
+) -> Result<Option<Lessons>, TrainError> {
+    let teaching = match curriculum.estimation {
+        Estimation::LabelPropagation => hear_propagation(dataset),
+        Estimation::Teacher => match hear(config, teacher, dataset, teachers, surroundings)? {
+            Some(teaching) => teaching,
+            None => return Ok(None),
+        },
+    };
+    let Teaching { probabilities, embeddings, mut record } = teaching;
+    record.temperature = find_temperature(&probabilities, curriculum.temperature)?;
+    let probabilities = tempered(&probabilities, record.temperature);
+    record.entropy = mean_entropy(&probabilities);
+    let known = targets(dataset, dataset.split().train());
+    let labels = SoftLabels::estimated(&probabilities, &known)?.filtered(&known, curriculum.filtered);
+    let weights = auxiliary_graph(curriculum, dataset, &embeddings)?;
+    let tasks = Smoother::new(&weights).tasks(labels, curriculum.steps);
+    write_atomically(&directory.join("teacher.npy"), &npy::to_bytes(&probabilities))?;
+    write_atomically(&directory.join("auxiliary-graph.csv"), &auxiliary_graph_to_csv(&weights))?;
+    Ok(Some(Lessons { course: Course::new(curriculum, config.train.epochs, &tasks), teacher: record }))
+}

@@ -1,0 +1,39 @@
+//! What is kept of a teacher.
+
+use serde::{Deserialize, Serialize};
+
+/// Who taught, and how well it does itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TeacherRecord {
+    /// Its name.
+    pub name: String,
+    /// Its accuracy on the validation nodes, as a share.
+    pub validation_accuracy: f64,
+    /// Its accuracy on the test nodes. Never used for a decision.
+    pub test_accuracy: f64,
+    /// What its logarithmic probabilities were divided by.
+    pub temperature: f64,
+    /// The mean normalised entropy of its probabilities after that, over all nodes.
+    pub entropy: f64,
+    /// All candidates, in their order.
+    pub candidates: Vec<CandidateRecord>,
+    /// Seconds their training took together.
+    pub seconds: f64,
+}
+
+/// One candidate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CandidateRecord {
+    /// Its name.
+    pub name: String,
+    /// Its model.
+    pub model: String,
+    /// The layers of its model.
+    pub layers: usize,
+    /// The seeds of its ensemble.
+    pub seeds: Vec<u64>,
+    /// Its accuracy on the validation nodes.
+    pub validation_accuracy: f64,
+    /// Its accuracy on the test nodes.
+    pub test_accuracy: f64,
+}
