@@ -272,6 +272,7 @@ mod tests {
 
     use super::*;
     use crate::Selection;
+    use crate::config::{AuxiliaryGraph, TeacherConfig};
 
     fn resolve(settings: &[(&str, Value)]) -> Result<Config, TrainError> {
         let settings: Vec<_> = settings.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
@@ -329,7 +330,8 @@ mod tests {
 
     #[test]
     fn published_settings_are_the_defaults_of_a_benchmark() {
-        let config = resolve(&[("data.name", "cora".into()), ("train.epochs", 7.into())]).unwrap();
+        let paper = ("preset", Value::from("paper"));
+        let config = resolve(&[paper, ("data.name", "cora".into()), ("train.epochs", 7.into())]).unwrap();
         assert_eq!((ours(&config).strength, ours(&config).aggregated), (0.01, 0.9));
         assert_eq!((config.train.weight_decay, config.train.epochs), (1e-4, 7));
         let reference = resolve(&[("data.name", "cora".into()), ("preset", "reference".into())]).unwrap();
@@ -344,6 +346,85 @@ mod tests {
                 resolve(&settings).unwrap_or_else(|error| panic!("{}: {error}", benchmark.name));
             }
         }
+    }
+
+    /// The supplement's table, by three of its rows.
+    #[test]
+    fn the_papers_curricula_are_published_settings() {
+        for (dataset, steps, filtered, neighbours, exponent, graph) in [
+            ("cora", 10, 1e-4, 7, 0.1, AuxiliaryGraph::Embeddings),
+            ("coauthor-physics", 50, 0.4, 7, 0.3, AuxiliaryGraph::Embeddings),
+            ("cornell", 10, 1e-3, 1, 0.5, AuxiliaryGraph::Features),
+        ] {
+            for backbone in ["gcn", "gat", "gin"] {
+                let settings = [
+                    ("data.name", dataset.into()),
+                    ("preset", "paper".into()),
+                    ("model.backbone", backbone.into()),
+                ];
+                let config = resolve(&settings).unwrap();
+                let curriculum = config.curriculum.unwrap();
+                assert_eq!((curriculum.steps, curriculum.filtered), (steps, filtered), "{dataset}");
+                assert_eq!(
+                    (curriculum.neighbours, curriculum.weight_exponent),
+                    (neighbours, exponent),
+                    "{dataset}"
+                );
+                assert_eq!(curriculum.graph, graph, "{dataset}");
+                assert_eq!(config.teacher.unwrap().models, ["self"]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_released_code_has_its_own_curriculum() {
+        let config = resolve(&[("data.name", "coauthor-cs".into()), ("preset", "reference".into())]).unwrap();
+        let curriculum = config.curriculum.unwrap();
+        assert!(curriculum.self_loops && config.teacher.unwrap().shared);
+        assert_eq!((curriculum.mixing, curriculum.filtered, curriculum.fine_tuning_epochs), (0.2, 0.0, 0));
+        assert_eq!((curriculum.steps, curriculum.neighbours), (10, 2), "the paper's");
+    }
+
+    #[test]
+    fn only_our_model_has_a_curriculum_by_default_and_not_on_generated_graphs() {
+        for (data, model, expected) in [
+            ("cora", "r-soft-graph-ain", Method::Curriculum),
+            ("my-graph", "r-soft-graph-ain", Method::Curriculum),
+            ("cora", "gcn", Method::Direct),
+            ("csbm", "r-soft-graph-ain", Method::Direct),
+        ] {
+            let config = resolve(&[("data.name", data.into()), ("model.name", model.into())]).unwrap();
+            assert_eq!(config.train.method, expected, "{model} on {data}");
+            assert_eq!(config.curriculum.is_some(), expected == Method::Curriculum);
+            assert_eq!(config.teacher.is_some(), expected == Method::Curriculum);
+        }
+    }
+
+    #[test]
+    fn teachers_have_settings_of_their_own() {
+        let config = resolve(&[
+            ("data.name", "cora".into()),
+            ("model.layers", 5.into()),
+            ("train.epochs", 77.into()),
+            ("teacher.models", Value::Array(vec!["gcnii".into(), "self".into(), "shallow".into()])),
+            ("teacher.gcnii.model.layers", 9.into()),
+            ("teacher.gcnii.graph", "knn:3".into()),
+            ("teacher.self.train.lr", 0.5.into()),
+            ("teacher.shallow.model.name", "gcn".into()),
+            ("teacher.shallow.model.layers", 2.into()),
+        ])
+        .unwrap();
+        let teacher = config.teacher.clone().unwrap();
+        let (gcnii, own) = (&teacher.candidates["gcnii"], &teacher.candidates["self"]);
+        assert_eq!((gcnii.model.name(), gcnii.model.layers()), ("gcnii", 9));
+        let rule = gcnii.config(&config, 3).data.preparation().unwrap().graph.to_string();
+        assert_eq!(rule, "knn:3");
+        assert_ne!(gcnii.train.epochs, 77, "its own published epochs");
+        assert_eq!((own.model.layers(), own.train.epochs), (5, 77), "as the student");
+        assert_eq!((own.train.learning_rate, own.train.method), (0.5, Method::Direct));
+        assert_eq!(teacher.candidates["shallow"].model.name(), "gcn");
+        let panel = resolve(&[("data.name", "cora".into()), ("teacher.models", "panel".into())]).unwrap();
+        assert_eq!(panel.teacher.unwrap().models, TeacherConfig::PANEL_MODELS);
     }
 
     #[test]
@@ -411,6 +492,14 @@ mod tests {
             vec![("model.name", Value::from("gcn")), ("data.name", Value::from("clusters"))],
             vec![("data.name", Value::from("cora")), ("data.split", Value::from("per-class:20,30"))],
             vec![("data.name", Value::from("files")), ("data.edges", Value::from("my edges.csv"))],
+            vec![
+                ("data.name", Value::from("cora")),
+                ("teacher.models", Value::from("panel")),
+                ("teacher.mlp.model.hidden", Value::from(5)),
+                ("teacher.gcn.graph", Value::from("knn:4")),
+                ("curriculum.temperature", Value::from("entropy:0.7")),
+            ],
+            vec![("data.name", Value::from("cora")), ("train.method", Value::from("direct"))],
         ] {
             let config = resolve(&settings).unwrap();
             std::fs::write(&path, config.to_toml()).unwrap();

@@ -1,0 +1,199 @@
+//! Curricula through the program: teachers, stages, interruptions, and predictions from files.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
+
+use common::{abyssal, fail, outcome, stderr, succeed, train_small};
+use serde_json::Value;
+
+/// A teacher of 20 epochs, 40 epochs of tasks, 10 of fine-tuning.
+const TAUGHT: &[&str] = &[
+    "--teacher",
+    "gcn",
+    "--set",
+    "teacher.gcn.model.layers=2",
+    "--set",
+    "teacher.gcn.train.epochs=20",
+    "--set",
+    "teacher.gcn.train.patience=0",
+    "--set",
+    "curriculum.steps=4",
+    "--set",
+    "curriculum.fine_tuning_epochs=10",
+    "--set",
+    "curriculum.fine_tuning_patience=0",
+];
+
+fn lines(file: &Path) -> usize {
+    fs::read_to_string(file).map_or(0, |text| text.lines().count())
+}
+
+/// The metrics of the only teacher.
+fn teachers_metrics(run: &Path) -> Option<std::path::PathBuf> {
+    let mut teachers = fs::read_dir(run.join("teachers")).ok()?;
+    Some(teachers.next()?.ok()?.path().join("metrics.jsonl"))
+}
+
+/// Killed while the teacher trains, in a task, and in fine-tuning, a run ends in the same bits.
+#[test]
+fn a_curriculum_resumes_in_any_stage() {
+    let directory = tempfile::tempdir().unwrap();
+    let reference = directory.path().join("uninterrupted");
+    succeed(&mut train_small(&reference, TAUGHT));
+    let mut killed = 0;
+    for (name, teacher, student) in [("teacher", 5, 0), ("task", 0, 17), ("fine-tuning", 0, 43)] {
+        let run = directory.path().join(name);
+        let mut child = train_small(&run, TAUGHT).stdout(Stdio::null()).spawn().unwrap();
+        let reached = || {
+            let of_teacher = teachers_metrics(&run).map_or(0, |path| lines(&path));
+            of_teacher >= teacher && lines(&run.join("metrics.jsonl")) >= student
+        };
+        while !reached() && child.try_wait().unwrap().is_none() {
+            sleep(Duration::from_micros(200));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        killed += usize::from(!run.join("result.json").exists());
+        let mut resumed = abyssal(&["train", "--json", "--quiet", "--resume"]);
+        succeed(resumed.arg(&run));
+        assert!(outcome(&run) == outcome(&reference), "killed in {name}");
+    }
+    assert!(killed > 0, "every run was over before it could be killed");
+}
+
+#[test]
+fn the_report_shows_teacher_and_stages() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("run");
+    let report: Value = serde_json::from_str(&succeed(&mut train_small(&out, TAUGHT))).unwrap();
+    let run = &report["runs"][0];
+    assert_eq!(run["teacher"]["name"], "gcn");
+    assert_eq!(run["graph"], "input");
+    assert_eq!(run["stages"].as_array().unwrap().len(), 6);
+    assert_eq!(run["stages"][4]["stage"]["task"], 5);
+    assert_eq!(run["stages"][5]["stage"], "fine-tuning");
+    // Once more as a table, from what is kept.
+    let mut again = abyssal(&["train", "--quiet", "--resume"]);
+    let table = succeed(again.arg(&out));
+    for expected in ["  teacher ", "  stage 1 of 5 ", "  stage 5 of 5 ", "  fine-tuning ", "taught by gcn"] {
+        assert!(table.contains(expected), "{expected} is missing:\n{table}");
+    }
+}
+
+#[test]
+fn progress_tells_teacher_stage_and_fine_tuning() {
+    let directory = tempfile::tempdir().unwrap();
+    let command = train_small(&directory.path().join("run"), TAUGHT);
+    let arguments: Vec<_> =
+        command.get_args().filter(|one| *one != "--quiet").map(|one| one.to_owned()).collect();
+    let output = abyssal(&[]).args(arguments).output().unwrap();
+    let progress = stderr(&output);
+    for expected in ["teacher 1 of 1: gcn, 2 layers", "stage 1 of 5", "stage 5 of 5", "fine-tuning"] {
+        assert!(progress.contains(expected), "{expected} is missing:\n{progress}");
+    }
+}
+
+#[test]
+fn a_model_can_do_without() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("run");
+    let report = succeed(&mut train_small(&out, &["--no-curriculum"]));
+    assert!(!report.contains("teacher") && !out.join("teachers").exists());
+}
+
+#[test]
+fn settings_of_a_curriculum_that_cannot_be_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (&["--set", "curriculum.steps=3"][..], "`curriculum.steps` is about a curriculum"),
+        (&["--teacher", "gcm"], "there is no model `gcm` to teach; take self, panel"),
+        (&["--curriculum", "--set", "curriculum.step=3"], "did you mean `curriculum.steps`?"),
+        (
+            &["--teacher", "gcn", "--set", "teacher.gcn.model.layer=3"],
+            "did you mean `teacher.gcn.model.layers`?",
+        ),
+        (&["--teacher", "gcn", "--set", "teacher.gcn.train.epochs=0"], "teacher.gcn.train.epochs = 0"),
+        (&["--curriculum", "--set", "curriculum.mask_ratio=2"], "curriculum.filtered = 2 cannot be used"),
+        (&["--curriculum", "--set", "curriculum.temperature=0"], "a number above 0, or entropy:E"),
+        (&["--curriculum", "--set", "curriculum.temperature=entropy:2"], "a number above 0, or entropy:E"),
+        (&["--curriculum", "--set", "curriculum.graph=nearby"], "embeddings"),
+        (&["--curriculum", "--set", "curriculum.estimation=label-propagation"], "take input or features"),
+        (&["--curriculum", "--set", "teacher.seeds=0"], "teacher.seeds = 0 cannot be used"),
+        (&["--curriculum", "--set", "teacher.rounds=0"], "teacher.rounds = 0 cannot be used"),
+        (&["--curriculum", "--set", "teacher.models=[]"], "name at least one model"),
+        (&["--curriculum", "--set", "teacher.self.train.method=curriculum"], "a teacher learns directly"),
+    ] {
+        let out = directory.path().join("run");
+        let error = fail(&mut train_small(&out, arguments), 1);
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+        assert!(error.starts_with("error: ") && error.trim().lines().count() == 1, "{arguments:?}: {error}");
+        assert!(!out.exists(), "{arguments:?} left a directory behind");
+    }
+}
+
+/// Predictions for the 240 nodes and five classes of the small task.
+fn table(row: impl Fn(usize) -> String) -> String {
+    (0..240).map(|node| row(node) + "\n").collect()
+}
+
+#[test]
+fn predictions_from_elsewhere_teach() {
+    let directory = tempfile::tempdir().unwrap();
+    let names = "node,a,b,c,d,e\n".to_string();
+    let sharp = |node: usize| format!("{},1,0,0,0,0", 239 - node);
+    for (name, text) in [
+        ("probabilities.csv", table(|_| "0.2,0.2,0.2,0.2,0.2".to_string())),
+        ("logits.csv", table(|node| format!("-1.5,{},0,3,2", node % 3))),
+        ("named.csv", names + &table(sharp)),
+    ] {
+        let file = directory.path().join(name);
+        fs::write(&file, text).unwrap();
+        let out = directory.path().join(format!("run-{name}"));
+        let given = ["--teacher-predictions", &file.to_string_lossy()];
+        let report = succeed(&mut train_small(&out, &given));
+        assert!(report.contains(&format!("\"name\": \"{name}\"")), "{report}");
+    }
+}
+
+#[test]
+fn predictions_that_cannot_be_used_are_named_with_what_is_wrong() {
+    let directory = tempfile::tempdir().unwrap();
+    let with = |odd: &str| table(|node| format!("0.2,0.2,{},0.2,0.2", if node == 100 { odd } else { "0.2" }));
+    for (name, text, expected) in [
+        ("few.csv", "0.2,0.2,0.2,0.2,0.2\n".repeat(3), "it has 3 rows and 5 columns; csbm has 240 nodes"),
+        ("narrow.csv", table(|_| "0.5,0.5".to_string()), "it has 240 rows and 2 columns"),
+        ("sums.csv", table(|_| "0.9,0.9,0.1,0.1,0.1".to_string()), "node 0 sum to 2.1000, not to 1"),
+        ("text.csv", with("maybe"), "maybe"),
+        ("nan.csv", with("nan"), "nan"),
+        ("infinite.csv", with("inf"), "inf"),
+        ("empty.csv", String::new(), "empty"),
+        ("broken.npy", "no array".to_string(), "broken.npy"),
+    ] {
+        let file = directory.path().join(name);
+        fs::write(&file, text).unwrap();
+        let out = directory.path().join(format!("run-{name}"));
+        let error = fail(&mut train_small(&out, &["--teacher-predictions", &file.to_string_lossy()]), 1);
+        assert!(error.contains(expected) && error.contains(name), "{name}: {error}");
+    }
+    let negative = directory.path().join("negative.csv");
+    fs::write(&negative, table(|_| "-0.2,0.6,0.2,0.2,0.2".to_string())).unwrap();
+    let given = [
+        "--teacher-predictions",
+        &negative.to_string_lossy(),
+        "--set",
+        "teacher.predictions_kind=probabilities",
+    ];
+    let error = fail(&mut train_small(&directory.path().join("negative"), &given), 1);
+    assert!(error.contains("-0.2 for node 0 is no probability"), "{error}");
+    let missing = directory.path().join("missing.npy");
+    let error = fail(
+        &mut train_small(&directory.path().join("m"), &["--teacher-predictions", &missing.to_string_lossy()]),
+        1,
+    );
+    assert!(error.contains("missing.npy"), "{error}");
+}
