@@ -71,6 +71,7 @@ KNOWN = {
         "input_dropout": 0,
     },
     "train": {
+        "method": "curriculum",
         "hidden_weight_decay": "same",
         "output_weight_decay": "same",
         "weight_decay_kind": "l2",
@@ -260,8 +261,9 @@ def auxiliary_weights(predictions: np.ndarray, problem: Problem, curriculum: dic
         case "features":
             weights = similarity_weights(problem.features, curriculum)
         case "embeddings":
-            # A file of predictions has no embeddings but the predictions themselves.
-            weights = similarity_weights(sparse.csr_matrix(predictions), curriculum)
+            # A file of predictions has no embeddings but the predictions themselves. Rows are scaled to length 1.
+            lengths = np.linalg.norm(predictions, axis=1, keepdims=True)
+            weights = similarity_weights(sparse.csr_matrix(predictions / lengths), curriculum)
         case other:
             sys.exit(f"curriculum.graph = {other!r}: this script knows 'input', 'features' and 'embeddings' only")
     return weights + sparse.identity(nodes) if curriculum["self_loops"] else weights
