@@ -102,6 +102,17 @@ pub enum TrainError {
         /// The first difference.
         difference: String,
     },
+    /// A run of an experiment with another configuration than the experiment has now.
+    #[error(
+        "{path} holds a run of another configuration ({difference}); remove it to train it anew, or choose another \
+         --directory"
+    )]
+    OtherExperiment {
+        /// The run directory.
+        path: PathBuf,
+        /// The first difference.
+        difference: String,
+    },
     /// A directory that already holds a run.
     #[error("{path} already holds a run; continue it with --resume {path}, or choose another --out")]
     RunExists {

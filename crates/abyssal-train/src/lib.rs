@@ -20,6 +20,7 @@
 
 pub mod config;
 pub mod curriculum;
+pub mod experiments;
 
 mod checkpoint;
 mod divergence;

@@ -103,7 +103,7 @@ impl Session {
 }
 
 /// A directory for the runs on one of several splits, such as `geom-gcn-3/` or `per-class-20-30-0/`.
-fn split_directory(config: &Config) -> String {
+pub(crate) fn split_directory(config: &Config) -> String {
     let Some(preparation) = config.data.preparation() else { return String::new() };
     let mut name = preparation.split.to_string();
     if preparation.split.is_random() {

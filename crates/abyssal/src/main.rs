@@ -7,6 +7,7 @@ mod fetch_progress;
 mod label_propagation;
 mod models;
 mod report;
+mod reproduce;
 mod train;
 mod train_progress;
 
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::LabelPropagation(arguments) => {
             label_propagation::run(&arguments).map(|()| train::Ending::Finished)
         }
+        Command::Reproduce(command) => reproduce::run(&command),
         Command::Models(command) => models::run(&command).map(|()| train::Ending::Finished),
         Command::Datasets(command) => datasets::run(&command).map(|()| train::Ending::Finished),
     };

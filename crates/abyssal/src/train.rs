@@ -208,7 +208,7 @@ fn describe(dataset: &Dataset) -> String {
 }
 
 /// A flag that Ctrl-C sets. A second Ctrl-C ends the program at once; the last checkpoint stays.
-fn stop_on_interrupt() -> Result<Arc<AtomicBool>, ctrlc::Error> {
+pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, ctrlc::Error> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {

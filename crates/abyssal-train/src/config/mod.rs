@@ -240,7 +240,8 @@ impl Config {
             .or_else(|| (self != other).then(|| "it has settings the other one lacks".to_string()))
     }
 
-    fn table(&self) -> toml::Table {
+    /// Every setting, in sections.
+    pub(crate) fn table(&self) -> toml::Table {
         toml::Table::try_from(self).expect("a configuration is plain data")
     }
 }

@@ -6,6 +6,7 @@ mod diagnose;
 mod label_propagation;
 mod model;
 mod models;
+mod reproduce;
 mod train;
 
 use clap::{Parser, Subcommand};
@@ -19,6 +20,7 @@ pub use diagnose::DiagnoseArguments;
 pub use label_propagation::LabelPropagationArguments;
 pub use model::ModelArguments;
 pub use models::{ModelInfoArguments, ModelListArguments, ModelsCommand};
+pub use reproduce::{CellArguments, ReproduceCommand};
 pub use train::TrainArguments;
 
 /// Graph neural networks that stay sharp at any depth.
@@ -40,6 +42,9 @@ pub enum Command {
     /// Spread known labels over the graph, without a model.
     #[command(after_long_help = label_propagation::EXAMPLES)]
     LabelPropagation(LabelPropagationArguments),
+    /// Compute the numbers of the paper's tables, and those of the baselines beside them.
+    #[command(subcommand, after_long_help = reproduce::EXAMPLES)]
+    Reproduce(ReproduceCommand),
     /// List and describe models.
     #[command(subcommand, after_long_help = models::EXAMPLES)]
     Models(ModelsCommand),

@@ -1,0 +1,113 @@
+//! Trains the runs of cells and keeps records of them.
+//!
+//! Every run is an ordinary [`RunDirectory`] in `ROOT/EXPERIMENT/CELL/SPLIT/seed-N`; `ROOT/teachers` has the teachers of all
+//! of them, which are told apart by their configuration, so that cells find those that are trained already.
+
+use std::path::{Path, PathBuf};
+
+use abyssal_graph::{Dataset, DatasetConfig};
+
+use super::{Cell, FailureRecord, Record};
+use crate::session::split_directory;
+use crate::{Config, Outcome, RunDirectory, Surroundings, TrainError};
+
+/// Where runs and records are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runner {
+    /// The directory of all runs.
+    pub runs: PathBuf,
+    /// The directory of all records.
+    pub results: PathBuf,
+}
+
+/// A run of a cell.
+struct Planned {
+    /// Its directory in that of the cell.
+    name: String,
+    path: PathBuf,
+    config: Config,
+}
+
+impl Runner {
+    /// How many of the runs of a cell are finished, and how many there are. Nothing is written.
+    ///
+    /// # Errors
+    /// If one has another configuration than it would get now, or the cell has a setting that does not fit.
+    pub fn progress(&self, cell: &Cell) -> Result<(usize, usize), TrainError> {
+        let runs = self.plan(cell)?;
+        let mut finished = 0;
+        for run in runs.iter().filter(|run| exists(&run.path)) {
+            finished += usize::from(self.open(run)?.result()?.is_some());
+        }
+        Ok((finished, runs.len()))
+    }
+
+    /// Trains the runs of a cell that are not finished, goes on with those that were interrupted, and writes the record.
+    /// A run that diverges does not keep the others from their turn. `None` if it was interrupted.
+    ///
+    /// # Errors
+    /// If a run has another configuration than the cell, or files cannot be read or written.
+    pub fn run(&self, cell: &Cell, surroundings: &mut Surroundings) -> Result<Option<Record>, TrainError> {
+        let runs = self.plan(cell)?;
+        let (mut results, mut failures) = (Vec::new(), Vec::new());
+        let mut data = None;
+        for run in &runs {
+            match self.train(run, &mut data, surroundings) {
+                Ok(Outcome::Finished(result)) => results.push(*result),
+                Ok(Outcome::Stopped { .. }) => return Ok(None),
+                Err(error @ (TrainError::Diverged { .. } | TrainError::InvalidTeacher { .. })) => {
+                    failures.push(FailureRecord { run: run.name.clone(), reason: error.to_string() });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let record = Record::new(cell, &runs[0].config, &results, failures);
+        record.write(&self.results.join(cell.record_path()))?;
+        Ok(Some(record))
+    }
+
+    fn plan(&self, cell: &Cell) -> Result<Vec<Planned>, TrainError> {
+        let directory = self.runs.join(cell.experiment.name()).join(cell.name());
+        let planned = |config: Config| {
+            let name = format!("{}seed-{}", split_directory(&config), config.seed);
+            Planned { path: directory.join(&name), name, config }
+        };
+        Ok(cell.configs()?.into_iter().map(planned).collect())
+    }
+
+    /// The directory of a run, made if it is not there.
+    fn open(&self, run: &Planned) -> Result<RunDirectory, TrainError> {
+        let directory = if exists(&run.path) {
+            let (directory, config) = RunDirectory::open(&run.path)?;
+            if let Some(difference) = config.difference(&run.config) {
+                return Err(TrainError::OtherExperiment { path: run.path.clone(), difference });
+            }
+            directory
+        } else {
+            RunDirectory::create(&run.path, &run.config)?
+        };
+        Ok(directory.with_teachers(&self.runs.join("teachers")))
+    }
+
+    /// Trains a run; `data` is what the last one learnt from, which is often the same.
+    fn train(
+        &self,
+        run: &Planned,
+        data: &mut Option<(DatasetConfig, Dataset)>,
+        surroundings: &mut Surroundings,
+    ) -> Result<Outcome, TrainError> {
+        let directory = self.open(run)?;
+        if let Some(result) = directory.result()? {
+            return Ok(Outcome::Finished(Box::new(result)));
+        }
+        let (_, dataset) = match data.take().filter(|(source, _)| *source == run.config.data) {
+            Some(loaded) => data.insert(loaded),
+            None => data.insert((run.config.data.clone(), run.config.data.load(surroundings.library)?)),
+        };
+        directory.run(&run.config, dataset, surroundings)
+    }
+}
+
+fn exists(run: &Path) -> bool {
+    run.join("config.toml").is_file()
+}
