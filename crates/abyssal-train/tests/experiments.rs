@@ -192,3 +192,24 @@ fn cells_share_their_teachers() {
     let teacher = record.runs[0].teacher.as_ref().unwrap().seconds;
     assert!((record.seconds - seconds - teacher).abs() < 1e-9, "it counts once");
 }
+
+#[test]
+fn every_variant_of_the_ablation_trains_with_the_same_teacher() {
+    let directory = tempfile::tempdir().unwrap();
+    let runner = runner(directory.path());
+    let taught = [
+        ("train.method", Value::from("curriculum")),
+        ("teacher.models", Value::from("self")),
+        ("teacher.self.train.epochs", Value::from(5)),
+    ];
+    let mut trained = 0;
+    for variant in Variant::ALL {
+        let mut cell = cell(variant.label(), 1, &taught);
+        cell.contestant.variant = variant;
+        let (record, results, teachers) = run(&runner, &cell);
+        assert_eq!((results, record.failures.len()), (1, 0), "{}", variant.label());
+        assert_eq!(record.runs[0].teacher.is_some(), variant != Variant::WithoutCurriculum);
+        trained += teachers;
+    }
+    assert_eq!(trained, 1, "though `self` is the student's own model");
+}
