@@ -4,12 +4,13 @@ use std::error::Error;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
-use abyssal_graph::Library;
+use abyssal_graph::{Library, write_atomically};
+use abyssal_report::Records;
 use abyssal_tensor::parallel::with_threads;
 use abyssal_train::Surroundings;
 use abyssal_train::experiments::{Cell, Experiment, Record, Request, Runner};
 
-use crate::arguments::{CellArguments, ReproduceCommand};
+use crate::arguments::{CellArguments, ReproduceCommand, TableArguments};
 use crate::datasets;
 use crate::train::{Ending, stop_on_interrupt};
 use crate::train_progress::Progress;
@@ -26,6 +27,7 @@ pub fn run(command: &ReproduceCommand) -> Result<Ending, Box<dyn Error>> {
         ReproduceCommand::Ablation(arguments) => {
             compute(Experiment::Ablation, &arguments.request(), arguments)
         }
+        ReproduceCommand::Tables(arguments) => tables(arguments).map(|()| Ending::Finished),
     }
 }
 
@@ -83,6 +85,29 @@ fn run_cell(
     })?;
     progress.finish();
     Ok(record?)
+}
+
+/// Puts tables of all records into a page, or tells whether they are there.
+fn tables(arguments: &TableArguments) -> Result<(), Box<dyn Error>> {
+    let TableArguments { results, page, check } = arguments;
+    let name = page.display();
+    let records = Records::read(results)?;
+    let text = std::fs::read_to_string(page).map_err(|error| format!("cannot read {name}: {error}"))?;
+    let rendered = abyssal_report::render(&text, &records).map_err(|error| format!("{name}: {error}"))?;
+    let mut output = std::io::stdout();
+    match (rendered == text, check) {
+        (true, _) => writeln!(output, "{name} is up to date")?,
+        (false, true) => {
+            return Err(
+                format!("{name} is not up to date; bring it there with: abyssal reproduce tables").into()
+            );
+        }
+        (false, false) => {
+            write_atomically(page, rendered.as_bytes())?;
+            writeln!(output, "{name} has new tables")?;
+        }
+    }
+    Ok(())
 }
 
 /// A cell in one line: `cora honest ours 32: 84.9 ± 0.4 (10 runs, 312 s)`.

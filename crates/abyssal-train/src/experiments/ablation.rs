@@ -88,3 +88,67 @@ pub(super) fn contestants() -> Vec<Contestant> {
     let contestant = |variant: Variant| Contestant { variant, ..Contestant::of(variant.label(), OUR_MODEL) };
     Variant::ALL.into_iter().map(contestant).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use toml::{Table, Value};
+
+    use super::*;
+    use crate::experiments::{Experiment, Request};
+
+    /// The settings in which two configurations differ; a section only one of them has stands for itself.
+    fn differences(one: &Table, other: &Table, prefix: &str) -> BTreeSet<String> {
+        let keys: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+        let mut found = BTreeSet::new();
+        for key in keys {
+            match (one.get(key), other.get(key)) {
+                (Some(Value::Table(one)), Some(Value::Table(other))) => {
+                    found.extend(differences(one, other, &format!("{prefix}{key}.")));
+                }
+                (one, other) if one != other => {
+                    found.insert(format!("{prefix}{key}"));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn variants_differ_in_what_is_taken_away_and_in_nothing_else() {
+        let cells = Experiment::Ablation.cells(&Request::default()).unwrap();
+        assert_eq!(cells.len(), 3 * 2 * 6);
+        for variants in cells.chunks(6) {
+            let configs: Vec<Config> =
+                variants.iter().map(|cell| cell.configs().unwrap().swap_remove(0)).collect();
+            let full = &configs[0];
+            assert!(full.teacher.is_some() && full.train.method == Method::Curriculum);
+            for (cell, config) in variants.iter().zip(&configs) {
+                let found = differences(&full.table(), &config.table(), "");
+                let found: Vec<&str> = found.iter().map(String::as_str).collect();
+                let title = cell.title();
+                match cell.contestant.variant {
+                    Variant::Full => assert_eq!(found, [""; 0], "{title}"),
+                    Variant::WithoutNormalization => assert_eq!(found, ["model.strength"], "{title}"),
+                    Variant::WithoutConnections => {
+                        assert_eq!(found, ["model.initial", "model.residual"], "{title}");
+                    }
+                    Variant::WithoutBoth => {
+                        assert!(found.iter().all(|key| key.starts_with("model.")), "{title}: {found:?}");
+                        assert!(found.contains(&"model.name"), "{title}");
+                        let size = ["model.layers", "model.hidden"];
+                        assert!(size.iter().all(|key| !found.contains(key)), "{title}: {found:?}");
+                    }
+                    Variant::WithoutSmoothing => assert_eq!(found, ["curriculum.steps"], "{title}"),
+                    Variant::WithoutCurriculum => {
+                        assert_eq!(found, ["curriculum", "teacher", "train.method"], "{title}");
+                    }
+                }
+                let taught = cell.contestant.variant != Variant::WithoutCurriculum;
+                assert!(!taught || config.teacher == full.teacher, "{title}: another teacher");
+            }
+        }
+    }
+}

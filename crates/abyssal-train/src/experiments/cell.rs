@@ -1,7 +1,7 @@
 //! One number of a table: a model on a dataset at a depth, under a protocol.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use toml::Value;
 
@@ -45,19 +45,14 @@ impl Contestant {
 }
 
 impl Cell {
-    /// Its name, for files and directories: `cora-honest-ours-32`.
-    pub fn name(&self) -> String {
-        self.title().replace(' ', "-")
-    }
-
     /// Its name for people: `cora honest ours 32`.
     pub fn title(&self) -> String {
         format!("{} {} {} {}", self.dataset, self.protocol.name(), self.contestant.label, self.layers)
     }
 
-    /// The file of its record in a directory of results.
-    pub fn record_path(&self) -> PathBuf {
-        PathBuf::from(self.experiment.name()).join(format!("{}.json", self.name()))
+    /// The directory of its runs among those of all cells: `accuracies/cora-honest-ours-32`.
+    pub(super) fn directory(&self) -> PathBuf {
+        Path::new(self.experiment.name()).join(self.title().replace(' ', "-"))
     }
 
     /// The command that computes it.
@@ -98,5 +93,78 @@ impl Cell {
         let mut trials = self.protocol_trials();
         trials.truncate(self.runs_per_cell.map_or(usize::MAX, NonZeroUsize::get));
         Ok(trials.iter().map(|trial| trial.of(&config)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::experiments::Request;
+    use crate::session::split_directory;
+
+    /// Every cell there is, under both protocols where there are two.
+    fn all() -> Vec<Cell> {
+        let cells = |experiment: Experiment| {
+            let request = Request {
+                protocols: experiment.protocols().to_vec(),
+                layers: vec![32, 64],
+                ..Request::default()
+            };
+            experiment.cells(&request).unwrap()
+        };
+        Experiment::ALL.into_iter().flat_map(cells).collect()
+    }
+
+    #[test]
+    fn every_cell_resolves() {
+        let cells = all();
+        assert_eq!(cells.len(), 2 * (2 * 11 * 7 + 2 * 7 * 2 + 3 * 6));
+        for cell in &cells {
+            let title = cell.title();
+            let configs = cell.configs().unwrap_or_else(|error| panic!("{title}: {error}"));
+            assert_eq!(configs.len(), cell.protocol_trials().len(), "{title}");
+            let names: BTreeSet<(String, u64)> =
+                configs.iter().map(|config| (split_directory(config), config.seed)).collect();
+            assert_eq!(names.len(), configs.len(), "{title}: two runs in one directory");
+            for config in &configs {
+                assert_eq!(config.model.layers(), cell.layers, "{title}");
+                assert_eq!(config.data.name(), cell.protocol.dataset(&cell.dataset), "{title}");
+                let shared = config.teacher.as_ref().map(|teacher| teacher.shared);
+                assert!(shared.is_none_or(|shared| shared == (cell.protocol == Protocol::Paper)), "{title}");
+            }
+        }
+    }
+
+    #[test]
+    fn ours_is_taught_and_baselines_are_as_published() {
+        for cell in all().iter().filter(|cell| cell.experiment != Experiment::Ablation) {
+            let config = cell.configs().unwrap().swap_remove(0);
+            let label = cell.contestant.label.as_str();
+            let ours = label.starts_with("ours");
+            assert_eq!(config.teacher.is_some(), ours, "{}", cell.title());
+            assert_eq!(config.model.name(), if ours { "r-soft-graph-ain" } else { label });
+            let backbone = config.table()["model"].get("backbone").cloned();
+            let expected = ours.then(|| Value::from(label.strip_prefix("ours-").unwrap_or("gcn")));
+            assert_eq!(backbone, expected, "{}", cell.title());
+        }
+    }
+
+    #[test]
+    fn limits_cut_the_runs_and_show_in_the_command() {
+        let request = Request { runs_per_cell: NonZeroUsize::new(2), ..Request::default() };
+        let cells = Experiment::Backbones.cells(&request).unwrap();
+        assert!(cells.iter().all(|cell| cell.configs().unwrap().len() == 2));
+        assert_eq!(
+            cells[0].command(),
+            "abyssal reproduce backbones --datasets cora --labels ours-gat --protocol paper --layers 32 --runs-per-cell 2"
+        );
+        let cells = Experiment::Ablation.cells(&Request::default()).unwrap();
+        assert_eq!(
+            cells[0].command(),
+            "abyssal reproduce ablation --datasets cora --labels full --layers 32"
+        );
+        assert!(cells.iter().all(|cell| cell.configs().unwrap().len() == 5));
     }
 }

@@ -183,3 +183,40 @@ fn chosen(option: &str, wanted: &[String], known: &[&str]) -> Result<Vec<String>
     let is_wanted = |name: &&str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
     Ok(known.iter().copied().filter(is_wanted).map(str::to_string).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn titles(experiment: Experiment, request: &Request) -> Vec<String> {
+        experiment.cells(request).unwrap().iter().map(Cell::title).collect()
+    }
+
+    #[test]
+    fn without_a_protocol_there_is_what_tables_show() {
+        let request = Request {
+            datasets: vec!["cornell".to_string()],
+            labels: vec!["gcnii".to_string(), "ours".to_string()],
+            ..Request::default()
+        };
+        assert_eq!(
+            titles(Experiment::Accuracies, &request),
+            ["cornell paper ours 32", "cornell honest ours 32", "cornell honest gcnii 32"]
+        );
+        let request = Request { protocols: vec![Protocol::Paper], layers: vec![8], ..request };
+        assert_eq!(
+            titles(Experiment::Accuracies, &request),
+            ["cornell paper ours 8", "cornell paper gcnii 8"]
+        );
+    }
+
+    #[test]
+    fn unknown_names_are_told_what_there_is() {
+        let request = Request { datasets: vec!["corra".to_string()], ..Request::default() };
+        let error = Experiment::Ablation.cells(&request).unwrap_err().to_string();
+        assert!(error.contains("--datasets = corra") && error.contains("cora, citeseer, pubmed"), "{error}");
+        let request = Request { labels: vec!["ours".to_string()], ..Request::default() };
+        let error = Experiment::Backbones.cells(&request).unwrap_err().to_string();
+        assert!(error.contains("--labels = ours") && error.contains("ours-gat, ours-gin"), "{error}");
+    }
+}

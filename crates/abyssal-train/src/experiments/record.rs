@@ -1,7 +1,7 @@
 //! What is kept of a cell: `results/EXPERIMENT/CELL.json`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use abyssal_graph::write_atomically;
 use serde::{Deserialize, Serialize};
@@ -124,17 +124,23 @@ impl Record {
         }
     }
 
+    /// Its place in a directory of results: `accuracies/cora-honest-ours-32.json`.
+    pub fn path(&self) -> PathBuf {
+        let Self { dataset, label, layers, .. } = self;
+        let name = format!("{dataset}-{}-{label}-{layers}.json", self.protocol.name());
+        Path::new(self.experiment.name()).join(name)
+    }
+
     /// Writes it to its place in a directory of results.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub(super) fn write(&self, path: &Path) -> Result<(), TrainError> {
-        if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory).map_err(TrainError::io("create the directory", directory))?;
-        }
+    pub fn write(&self, results: &Path) -> Result<(), TrainError> {
+        let directory = results.join(self.experiment.name());
+        fs::create_dir_all(&directory).map_err(TrainError::io("create the directory", &directory))?;
         let mut text = serde_json::to_string_pretty(self).expect("a record is plain data");
         text.push('\n');
-        Ok(write_atomically(path, text.as_bytes())?)
+        Ok(write_atomically(&results.join(self.path()), text.as_bytes())?)
     }
 
     /// Reads one.

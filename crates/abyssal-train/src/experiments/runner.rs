@@ -62,12 +62,12 @@ impl Runner {
             }
         }
         let record = Record::new(cell, &runs[0].config, &results, failures);
-        record.write(&self.results.join(cell.record_path()))?;
+        record.write(&self.results)?;
         Ok(Some(record))
     }
 
     fn plan(&self, cell: &Cell) -> Result<Vec<Planned>, TrainError> {
-        let directory = self.runs.join(cell.experiment.name()).join(cell.name());
+        let directory = self.runs.join(cell.directory());
         let planned = |config: Config| {
             let name = format!("{}seed-{}", split_directory(&config), config.seed);
             Planned { path: directory.join(&name), name, config }

@@ -20,7 +20,7 @@ pub use diagnose::DiagnoseArguments;
 pub use label_propagation::LabelPropagationArguments;
 pub use model::ModelArguments;
 pub use models::{ModelInfoArguments, ModelListArguments, ModelsCommand};
-pub use reproduce::{CellArguments, ReproduceCommand};
+pub use reproduce::{CellArguments, ReproduceCommand, TableArguments};
 pub use train::TrainArguments;
 
 /// Graph neural networks that stay sharp at any depth.

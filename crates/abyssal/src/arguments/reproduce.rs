@@ -18,10 +18,28 @@ Examples:
       What each part of the method is worth, from two seeds instead of five.
   abyssal reproduce backbones --list
       Tell what would be computed.
+  abyssal reproduce tables
+      Put all numbers there are into docs/results.md.
 
-Every number is a cell: a model on a dataset at a depth under a protocol. The runs of a cell are kept in runs/reproduce and
-its record, with every setting and every run, in results/. What is finished is not trained again, and what was interrupted
-goes on: give the same command again.";
+Every number is a cell: a model on a dataset at a depth under a protocol. The runs of a cell
+are kept in runs/reproduce and its record, with every setting and every run, in results/. What is
+finished is not trained again, and what was interrupted goes on: give the same command again.
+Cells of one dataset share their teachers, so let no two commands compute them in the same
+directory at the same time; on different datasets they do not disturb each other.
+
+Exit codes: 0 done, 1 error, 2 wrong usage, 130 interrupted (a checkpoint was made). Runs that
+diverge are part of the record.";
+
+const TABLE_EXAMPLES: &str = "\
+Examples:
+  abyssal reproduce tables
+      Put the records in results/ into docs/results.md.
+  abyssal reproduce tables --check
+      Only tell whether that was done.
+
+The page is text for people. Its tables are between <!-- begin NAME --> and <!-- end NAME -->:
+accuracies-32, accuracies-64, baselines-32, baselines-64, backbones and ablation. Everything else
+in it stays as it is.";
 
 #[derive(Debug, Subcommand)]
 pub enum ReproduceCommand {
@@ -34,6 +52,25 @@ pub enum ReproduceCommand {
     /// Our method with parts taken away, on public splits (table 3).
     #[command(after_long_help = EXAMPLES)]
     Ablation(CellArguments),
+    /// Put tables of all records into a page of documentation.
+    #[command(after_long_help = TABLE_EXAMPLES)]
+    Tables(TableArguments),
+}
+
+/// Which records, and which page.
+#[derive(Debug, Args)]
+pub struct TableArguments {
+    /// Where records are kept.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+
+    /// The page.
+    #[arg(long, value_name = "FILE", default_value = "docs/results.md")]
+    pub page: PathBuf,
+
+    /// Write nothing; fail if the page is not up to date.
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// Which cells, and under which protocol.
