@@ -12,7 +12,7 @@ use crate::curriculum::{
 };
 use crate::metrics::targets;
 use crate::run::Surroundings;
-use crate::teacher::{TeacherRecord, Teaching, hear, hear_propagation};
+use crate::teacher::{Hearing, TeacherRecord, Teaching, hear_propagation};
 use crate::{Config, TrainError};
 
 /// What a student needs before its first epoch.
@@ -33,10 +33,13 @@ pub(crate) fn prepare(
 ) -> Result<Option<Lessons>, TrainError> {
     let teaching = match curriculum.estimation {
         Estimation::LabelPropagation => hear_propagation(dataset),
-        Estimation::Teacher => match hear(config, teacher, dataset, teachers, surroundings)? {
-            Some(teaching) => teaching,
-            None => return Ok(None),
-        },
+        Estimation::Teacher => {
+            let hearing = Hearing { config, teacher, dataset, teachers, surroundings };
+            match hearing.hear()? {
+                Some(teaching) => teaching,
+                None => return Ok(None),
+            }
+        }
     };
     let Teaching { probabilities, embeddings, mut record } = teaching;
     record.temperature = find_temperature(&probabilities, curriculum.temperature)?;

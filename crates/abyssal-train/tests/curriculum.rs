@@ -32,7 +32,7 @@ fn config(settings: &[(&str, Value)]) -> Config {
     let changed = names.contains(&"teacher.models");
     let all = small
         .iter()
-        .filter(|(key, _)| !names.contains(key) && !(changed && key.starts_with("teacher.")))
+        .filter(|(key, _)| !(names.contains(key) || changed && key.starts_with("teacher.")))
         .chain(settings)
         .map(|(key, value)| (key.to_string(), value.clone()));
     Config::resolve(None, &all.collect::<Vec<_>>()).expect("valid settings")
@@ -145,9 +145,10 @@ fn without_smoothing_and_filtering_the_first_task_is_self_training() {
 }
 
 fn read_npy(path: &Path) -> Matrix<f32> {
-    let array = npy::read(std::fs::File::open(path).unwrap(), 1 << 20).unwrap();
+    let file = std::fs::File::open(path).expect("a file that was written");
+    let array = npy::read(file, 1 << 20).expect("an array");
     let shape = array.shape.clone();
-    Matrix::from_vec(shape[0], shape[1], array.into_floats().unwrap())
+    Matrix::from_vec(shape[0], shape[1], array.into_floats().expect("numbers"))
 }
 
 /// What a teacher said, read from a file, teaches the same as the teacher itself.

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::io::Write;
 
 use abyssal_nn::models::{ModelConfig, TaskShape};
-use abyssal_train::{Config, TrainConfig};
+use abyssal_train::{Config, CurriculumConfig, TeacherConfig, TrainConfig};
 use serde::Serialize;
 
 use crate::arguments::{ModelInfoArguments, ModelListArguments, ModelsCommand};
@@ -30,6 +30,12 @@ struct Description {
     meanings: BTreeMap<&'static str, String>,
     /// How it is trained by default.
     train: TrainConfig,
+    /// How it is taught by default, if it is by a curriculum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    curriculum: Option<CurriculumConfig>,
+    /// Who teaches it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    teacher: Option<TeacherConfig>,
     aliases: Vec<Alias>,
     /// How many numbers it learns on the given data.
     parameters: Option<usize>,
@@ -79,6 +85,8 @@ fn info(arguments: &ModelInfoArguments, output: &mut impl Write) -> Result<(), B
         meanings: config.model.descriptions().map(|(name, text)| (name, plain(text))).collect(),
         settings: config.model,
         train: config.train,
+        curriculum: config.curriculum,
+        teacher: config.teacher,
     };
     match arguments.json {
         true => {
@@ -102,6 +110,13 @@ fn write_text(
     }
     write_section("model", settings, settings.descriptions(), output)?;
     write_section("train", train, TrainConfig::descriptions(), output)?;
+    if let Some(curriculum) = &description.curriculum {
+        write_section("curriculum", curriculum, CurriculumConfig::descriptions(), output)?;
+    }
+    if let Some(teacher) = &description.teacher {
+        let alone = TeacherConfig { candidates: BTreeMap::new(), ..teacher.clone() };
+        write_section("teacher", &alone, TeacherConfig::descriptions(), output)?;
+    }
     let aliases: Vec<String> =
         aliases.iter().map(|Alias { alias, setting }| format!("{alias} = {setting}")).collect();
     if !aliases.is_empty() {

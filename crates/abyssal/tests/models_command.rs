@@ -30,6 +30,25 @@ fn a_description_has_settings_that_can_be_used() {
     succeed(&mut abyssal(&["diagnose", "--config", config, "--layers", "2"]));
 }
 
+/// On a graph of the user's own our model has a curriculum, which is described too.
+#[test]
+fn a_description_has_the_curriculum_where_there_is_one() {
+    let files = ["--edges", "edges.csv", "--features", "features.csv", "--labels", "labels.csv"];
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("edges.csv", "source,target\n0,1\n2,3\n"),
+        ("features.csv", "id,a\n0,1\n1,2\n2,3\n3,4\n4,5\n5,6\n6,1\n7,1\n8,1\n9,2\n"),
+        ("labels.csv", "id,label\n0,x\n1,x\n2,x\n3,x\n4,x\n5,y\n6,y\n7,y\n8,y\n9,y\n"),
+    ] {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    let mut command = abyssal(&["models", "info", "r-soft-graph-ain"]);
+    let text = succeed(command.args(files).current_dir(directory.path()));
+    for expected in ["[curriculum]", "# Steps of smoothing.", "steps = 10", "[teacher]", "models = ["] {
+        assert!(text.contains(expected), "{expected} is missing:\n{text}");
+    }
+}
+
 /// Two layers, 16 wide as published: features·16 + 16 + 16·classes + classes.
 #[test]
 fn parameters_are_counted_on_a_dataset() {

@@ -160,6 +160,11 @@ impl CurriculumConfig {
         self.steps + 1
     }
 
+    /// Every setting with what it means.
+    pub fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
+        Self::FIELD_NAMES.iter().copied().zip(Self::FIELD_DOCS.iter().copied())
+    }
+
     /// Checks every setting against its range.
     ///
     /// # Errors

@@ -109,6 +109,11 @@ impl TeacherConfig {
     /// graphs.
     pub const PANEL_MODELS: &'static [&'static str] = &["mlp", "gcn", "gcnii", "appnp", "gprgnn", "self"];
 
+    /// Every setting with what it means.
+    pub fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
+        Self::FIELD_NAMES.iter().copied().zip(Self::FIELD_DOCS.iter().copied())
+    }
+
     /// Checks every setting against its range.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ mod panel;
 mod record;
 
 pub use file::read_predictions;
-pub(crate) use panel::{Teaching, hear, hear_propagation};
+pub(crate) use panel::{Hearing, Teaching, hear_propagation};
 pub use record::{CandidateRecord, TeacherRecord};
 
 use abyssal_tensor::Matrix;

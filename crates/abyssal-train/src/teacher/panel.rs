@@ -30,26 +30,18 @@ struct Voice {
     embeddings: Matrix<f32>,
 }
 
-/// Lets the teacher of a run say what it thinks; its models are trained first, if they are not yet. Their runs are kept in
-/// `teachers`. `None` if that was interrupted.
-pub(crate) fn hear(
-    config: &Config,
-    teacher: &TeacherConfig,
-    dataset: &Dataset,
-    teachers: &Path,
-    surroundings: &mut Surroundings,
-) -> Result<Option<Teaching>, TrainError> {
-    if teacher.rounds > 1 {
-        return hear_last_student(config, teacher, dataset, teachers, surroundings);
-    }
-    if !teacher.predictions.is_empty() {
-        let path = Path::new(&teacher.predictions);
-        let probabilities = read_predictions(path, teacher.predictions_kind, dataset)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let voice = Voice { embeddings: probabilities.clone(), probabilities };
-        return Ok(Some(voice.teaching(name, dataset)));
-    }
-    hear_panel(config, teacher, dataset, teachers, surroundings)
+/// A run whose teacher is to be heard.
+pub(crate) struct Hearing<'run, 'surroundings> {
+    /// The configuration of the student.
+    pub config: &'run Config,
+    /// Who teaches it.
+    pub teacher: &'run TeacherConfig,
+    /// The student's data.
+    pub dataset: &'run Dataset,
+    /// Where the runs of teachers are kept.
+    pub teachers: &'run Path,
+    /// Who watches and may stop.
+    pub surroundings: &'run mut Surroundings<'surroundings>,
 }
 
 /// What explicit label propagation says. It has no embeddings.
@@ -60,115 +52,120 @@ pub(crate) fn hear_propagation(dataset: &Dataset) -> Teaching {
     voice.teaching("label propagation".to_string(), dataset)
 }
 
-/// The student of one round less.
-fn hear_last_student(
-    config: &Config,
-    teacher: &TeacherConfig,
-    dataset: &Dataset,
-    teachers: &Path,
-    surroundings: &mut Surroundings,
-) -> Result<Option<Teaching>, TrainError> {
-    let round = teacher.rounds - 1;
-    let earlier = TeacherConfig { rounds: round, ..teacher.clone() };
-    let student = Config { teacher: Some(earlier), ..config.clone() };
-    let name = format!("student of round {round}");
-    let role = Role::Round { number: round, of: teacher.rounds };
-    let heard = hear_run(&format!("round-{round}"), &student, dataset, teachers, role, surroundings)?;
-    Ok(heard.map(|(voice, seconds)| {
-        let mut teaching = voice.teaching(name, dataset);
+impl Hearing<'_, '_> {
+    /// Lets the teacher say what it thinks; its models are trained first, if they are not yet. `None` if that was
+    /// interrupted.
+    pub(crate) fn hear(mut self) -> Result<Option<Teaching>, TrainError> {
+        if self.teacher.rounds > 1 {
+            return self.hear_last_student();
+        }
+        if !self.teacher.predictions.is_empty() {
+            return self.hear_file().map(Some);
+        }
+        self.hear_panel()
+    }
+
+    fn hear_file(&self) -> Result<Teaching, TrainError> {
+        let path = Path::new(&self.teacher.predictions);
+        let probabilities = read_predictions(path, self.teacher.predictions_kind, self.dataset)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // Nothing but its predictions tells where it sees the nodes.
+        let voice = Voice { embeddings: probabilities.clone(), probabilities };
+        Ok(voice.teaching(name, self.dataset))
+    }
+
+    /// The student of one round less.
+    fn hear_last_student(&mut self) -> Result<Option<Teaching>, TrainError> {
+        let (round, rounds) = (self.teacher.rounds - 1, self.teacher.rounds);
+        let earlier = TeacherConfig { rounds: round, ..self.teacher.clone() };
+        let student = Config { teacher: Some(earlier), ..self.config.clone() };
+        let role = Role::Round { number: round, of: rounds };
+        let heard = self.hear_run(&format!("round-{round}"), &student, role)?;
+        Ok(heard.map(|(voice, seconds)| {
+            let mut teaching = voice.teaching(format!("student of round {round}"), self.dataset);
+            teaching.record.seconds = seconds;
+            teaching
+        }))
+    }
+
+    /// All candidates; the best, or the ensemble of them, teaches.
+    fn hear_panel(&mut self) -> Result<Option<Teaching>, TrainError> {
+        let teacher = self.teacher;
+        let (mut voices, mut candidates, mut seconds) = (Vec::new(), Vec::new(), 0.0);
+        for name in &teacher.models {
+            let Some((voice, needed)) = self.hear_candidate(name, voices.len())? else { return Ok(None) };
+            candidates.push(self.record(name, &voice));
+            voices.push(voice);
+            seconds += needed;
+        }
+        let (name, voice) = match teacher.choice {
+            Choice::Ensemble if voices.len() > 1 => {
+                (format!("ensemble of {}", teacher.models.join(", ")), Voice::ensemble(voices))
+            }
+            Choice::Ensemble | Choice::Best => {
+                let accuracy = |index: usize| candidates[index].validation_accuracy;
+                let better = |best, index| if accuracy(index) > accuracy(best) { index } else { best };
+                let best = (1..candidates.len()).fold(0, better);
+                (teacher.models[best].clone(), voices.swap_remove(best))
+            }
+        };
+        let mut teaching = voice.teaching(name, self.dataset);
+        teaching.record.candidates = candidates;
         teaching.record.seconds = seconds;
-        teaching
-    }))
-}
+        Ok(Some(teaching))
+    }
 
-/// All candidates; the best, or the ensemble of them, teaches.
-fn hear_panel(
-    config: &Config,
-    teacher: &TeacherConfig,
-    dataset: &Dataset,
-    teachers: &Path,
-    surroundings: &mut Surroundings,
-) -> Result<Option<Teaching>, TrainError> {
-    let mut panel = Vec::new();
-    let (mut number, mut seconds) = (0, 0.0);
-    for name in &teacher.models {
-        let candidate = &teacher.candidates[name];
-        let mut voices = Vec::new();
-        for seed in teacher.seeds_for(config.seed) {
-            number += 1;
+    /// The models of one candidate as one voice, and the seconds their training took.
+    fn hear_candidate(&mut self, name: &str, earlier: usize) -> Result<Option<(Voice, f64)>, TrainError> {
+        let teacher = self.teacher;
+        let (mut voices, mut seconds) = (Vec::new(), 0.0);
+        for seed in teacher.seeds_for(self.config.seed) {
+            let number = earlier * teacher.seeds + voices.len() + 1;
             let role = Role::Teacher { number, of: teacher.models.len() * teacher.seeds };
-            let run = candidate.config(config, seed);
-            // A teacher may look at the same nodes along other edges.
-            let own = (run.data != config.data).then(|| run.data.load(surroundings.library)).transpose()?;
-            let data = own.as_ref().unwrap_or(dataset);
-            match hear_run(name, &run, data, teachers, role, surroundings)? {
-                Some((voice, needed)) => {
-                    voices.push(voice);
-                    seconds += needed;
-                }
-                None => return Ok(None),
-            }
+            let run = teacher.candidates[name].config(self.config, seed);
+            let Some((voice, needed)) = self.hear_run(name, &run, role)? else { return Ok(None) };
+            voices.push(voice);
+            seconds += needed;
         }
-        panel.push((name, candidate, Voice::ensemble(voices)));
+        Ok(Some((Voice::ensemble(voices), seconds)))
     }
-    let candidates: Vec<CandidateRecord> = panel
-        .iter()
-        .map(|(name, candidate, voice)| {
-            let (validation_accuracy, test_accuracy) = voice.accuracies(dataset);
-            CandidateRecord {
-                name: name.to_string(),
-                model: candidate.model.name().to_string(),
-                layers: candidate.model.layers(),
-                seeds: teacher.seeds_for(config.seed).collect(),
-                validation_accuracy,
-                test_accuracy,
-            }
-        })
-        .collect();
-    let (name, voice) = match teacher.choice {
-        Choice::Ensemble if panel.len() > 1 => {
-            let name = format!("ensemble of {}", teacher.models.join(", "));
-            (name, Voice::ensemble(panel.into_iter().map(|(_, _, voice)| voice).collect()))
-        }
-        Choice::Ensemble | Choice::Best => {
-            let better = |best: usize, index: usize| {
-                if candidates[index].validation_accuracy > candidates[best].validation_accuracy {
-                    index
-                } else {
-                    best
-                }
-            };
-            let best = (1..candidates.len()).fold(0, better);
-            let (name, _, voice) = panel.swap_remove(best);
-            (name.clone(), voice)
-        }
-    };
-    let mut teaching = voice.teaching(name, dataset);
-    teaching.record.candidates = candidates;
-    teaching.record.seconds = seconds;
-    Ok(Some(teaching))
-}
 
-/// Trains a model, unless that was done before, and lets it speak; with the seconds its training took.
-fn hear_run(
-    name: &str,
-    config: &Config,
-    dataset: &Dataset,
-    teachers: &Path,
-    role: Role,
-    surroundings: &mut Surroundings,
-) -> Result<Option<(Voice, f64)>, TrainError> {
-    let directory = RunDirectory::of_teacher(teachers, name, config)?;
-    let seconds = match directory.run_as(role, config, dataset, surroundings)? {
-        Outcome::Finished(result) => result.total_seconds(),
-        Outcome::Stopped { .. } => return Ok(None),
-    };
-    if surroundings.stop.load(Ordering::Relaxed) {
-        return Ok(None);
+    /// Trains a model, unless that was done before, and lets it speak; with the seconds its training took.
+    fn hear_run(
+        &mut self,
+        name: &str,
+        config: &Config,
+        role: Role,
+    ) -> Result<Option<(Voice, f64)>, TrainError> {
+        // A teacher may look at the same nodes along other edges.
+        let other = config.data != self.config.data;
+        let own = other.then(|| config.data.load(self.surroundings.library)).transpose()?;
+        let dataset = own.as_ref().unwrap_or(self.dataset);
+        let directory = RunDirectory::of_teacher(self.teachers, name, config)?;
+        let seconds = match directory.run_as(role, config, dataset, self.surroundings)? {
+            Outcome::Finished(result) => result.total_seconds(),
+            Outcome::Stopped { .. } => return Ok(None),
+        };
+        if self.surroundings.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let trainer = directory.load_model(config, dataset)?;
+        let probabilities = probabilities_of(&trainer.predict()?);
+        Ok(Some((Voice { probabilities, embeddings: trainer.embed()? }, seconds)))
     }
-    let trainer = directory.load_model(config, dataset)?;
-    let voice = Voice { probabilities: probabilities_of(&trainer.predict()?), embeddings: trainer.embed()? };
-    Ok(Some((voice, seconds)))
+
+    fn record(&self, name: &str, voice: &Voice) -> CandidateRecord {
+        let model = &self.teacher.candidates[name].model;
+        let (validation_accuracy, test_accuracy) = voice.accuracies(self.dataset);
+        CandidateRecord {
+            name: name.to_string(),
+            model: model.name().to_string(),
+            layers: model.layers(),
+            seeds: self.teacher.seeds_for(self.config.seed).collect(),
+            validation_accuracy,
+            test_accuracy,
+        }
+    }
 }
 
 impl Voice {
