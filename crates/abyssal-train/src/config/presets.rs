@@ -40,12 +40,16 @@ pub(super) fn abyssal(dataset: &str) -> Vec<(String, Value)> {
 fn settings(file: &str, sections: &[&str]) -> Vec<(String, Value)> {
     let Some((_, contents)) = FILES.iter().find(|(name, _)| *name == file) else { return Vec::new() };
     let table = parse(contents);
-    let section = |name: &&str| {
-        // Both releases of Cornell share their settings.
-        let name = if *name == "cornell-2020" { "cornell" } else { name };
-        table.get(name).and_then(Value::as_table).map(flatten).unwrap_or_default()
-    };
-    sections.iter().flat_map(section).collect()
+    let section = |name: &str| table.get(name).and_then(Value::as_table).map(flatten).unwrap_or_default();
+    let mut settings = Vec::new();
+    for name in sections {
+        // Both releases of Cornell share their settings, unless the first one has its own.
+        if *name == "cornell-2020" && !table.contains_key(*name) {
+            settings.extend(section("cornell"));
+        }
+        settings.extend(section(name));
+    }
+    settings
 }
 
 fn parse(contents: &str) -> Table {
