@@ -120,6 +120,8 @@ def read_config(run: Path) -> dict:
         for key, known in settings.items():
             if given.get(key) != known:
                 sys.exit(f"{run}: {section}.{key} is {given.get(key)!r}, and this script knows {known!r} only")
+    # Where the file was on this machine is nobody's business; the record has its sum.
+    config["teacher"]["predictions"] = Path(config["teacher"]["predictions"]).name
     return config
 
 
