@@ -190,12 +190,10 @@ impl ModelReport {
         let mut row = |name: &str, tests: &[f64], validations: &[f64], epoch: &str, seconds: &str| {
             let test = percent(mean(tests), (tests.len() > 1).then(|| sample_deviation(tests)));
             let validation = percent(mean(validations), None);
-            writeln!(
-                output,
-                "{:width$}  {:>6}  {test:>13}  {validation:>11}  {epoch:>6}  {seconds:>7}",
-                format!("  {name}"),
-                ""
-            )
+            let name = format!("  {name}");
+            let row =
+                format!("{name:width$}  {:>6}  {test:>13}  {validation:>11}  {epoch:>6}  {seconds:>7}", "");
+            writeln!(output, "{}", row.trim_end())
         };
         let share =
             |value: fn(&TeacherRecord) -> f64| teachers.iter().map(|one| value(one)).collect::<Vec<_>>();
