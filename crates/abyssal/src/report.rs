@@ -164,10 +164,8 @@ impl SessionReport {
             }
             ([], _) => {}
         }
-        if graphs.iter().any(|graph| *graph != "input") {
-            let graphs: Vec<&str> = graphs.into_iter().collect();
-            writeln!(output, "propagation graph: {}", graphs.join(", "))?;
-        }
+        let graphs: Vec<&str> = graphs.into_iter().collect();
+        writeln!(output, "propagation graph: {}", graphs.join(", "))?;
         self.first.write_teacher(output)?;
         if self.first.selection == Selection::Paper {
             writeln!(

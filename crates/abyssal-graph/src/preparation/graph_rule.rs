@@ -42,10 +42,11 @@ impl FromStr for GraphRule {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "given" {
+        // The names results have for them are understood, too.
+        if ["given", "input"].contains(&text) {
             return Ok(Self::Given);
         }
-        let rule = text.strip_prefix("knn:").and_then(|details| {
+        let rule = text.strip_prefix("features-").unwrap_or(text).strip_prefix("knn:").and_then(|details| {
             let (count, distance) = match details.split_once(',') {
                 Some((count, "cosine")) => (count, Distance::Cosine),
                 Some((count, "euclidean")) => (count, Distance::Euclidean),
@@ -83,6 +84,8 @@ mod tests {
             assert_eq!(text.parse::<GraphRule>().unwrap().to_string(), text);
         }
         assert_eq!("knn:7,euclidean".parse::<GraphRule>(), "knn:7".parse());
+        assert_eq!("input".parse::<GraphRule>(), "given".parse());
+        assert_eq!("features-knn:7".parse::<GraphRule>(), "knn:7".parse());
         for text in ["", "knn", "knn:", "knn:0", "knn:-1", "knn:7,manhattan", "Given"] {
             assert!(text.parse::<GraphRule>().unwrap_err().contains("knn:7"), "{text}");
         }
