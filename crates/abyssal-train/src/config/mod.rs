@@ -1,10 +1,10 @@
 //! The complete description of a run.
 
+mod candidates;
 mod curriculum;
 mod presets;
 mod resolve;
 mod teacher;
-mod teachers;
 
 use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
