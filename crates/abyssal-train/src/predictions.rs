@@ -3,6 +3,8 @@
 use abyssal_graph::{Dataset, Subset};
 use abyssal_tensor::Matrix;
 
+use crate::teacher::probabilities_of;
+
 /// One row a node: its name, the predicted class and its probability, the true label (empty if unknown), and the set
 /// of the split it is in (empty if none).
 ///
@@ -19,11 +21,13 @@ pub(crate) fn to_csv(dataset: &Dataset, scores: &Matrix<f32>) -> Vec<u8> {
             sets[node as usize] = Some(set);
         }
     }
+    let probabilities = probabilities_of(scores);
     let mut table = csv::Writer::from_writer(Vec::new());
     let mut write = |row: [&str; 5]| table.write_record(row).expect("writing to memory does not fail");
     write(["node", "prediction", "probability", "label", "set"]);
     for (node, set) in sets.into_iter().enumerate() {
-        let (class, probability) = likeliest(scores.row(node));
+        let class = likeliest(scores.row(node));
+        let probability = probabilities.get(node, class);
         let label = dataset.labels()[node].map(|label| dataset.class_name(label as usize));
         write([
             &dataset.node_name(node),
@@ -36,11 +40,9 @@ pub(crate) fn to_csv(dataset: &Dataset, scores: &Matrix<f32>) -> Vec<u8> {
     table.into_inner().expect("writing to memory does not fail")
 }
 
-/// The class of the largest score (the first of equal ones) and its softmax `1 / Σ exp(s_c - s_max)`.
-fn likeliest(scores: &[f32]) -> (usize, f64) {
-    let class = (0..scores.len()).rev().max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0);
-    let sum: f64 = scores.iter().map(|&score| f64::from(score - scores[class]).exp()).sum();
-    (class, 1.0 / sum)
+/// The class of the largest score, the first of equal ones.
+fn likeliest(scores: &[f32]) -> usize {
+    (0..scores.len()).rev().max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0)
 }
 
 #[cfg(test)]
