@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use abyssal_tensor::Scalar;
-use abyssal_tensor::ops::Dropout;
+use abyssal_tensor::ops::{Activation, Dropout};
 use abyssal_tensor::random::{Purpose, Stream};
 use abyssal_tensor::tape::{Tape, Variable};
 
@@ -74,6 +74,14 @@ impl<'a, T: Scalar> Pass<'a, T> {
     /// The dropout of one place in the model, numbered by the model; `None` when nothing is dropped.
     pub fn dropout(&self, rate: f64, place: u32) -> Option<Dropout> {
         Dropout::new(rate, self.stream(place)?)
+    }
+
+    /// What is left of class scores for the loss, given a model's [`score_dropout`](crate::models::Model::score_dropout).
+    pub fn drop_scores(&self, scores: &Variable<T>, rate: f64) -> Variable<T> {
+        match self.dropout(rate, u32::MAX) {
+            None => scores.clone(),
+            dropout => self.tape.activate(scores, None, Activation::Identity, dropout),
+        }
     }
 
     /// The random numbers of one place in the model, numbered by the model; `None` in evaluation.

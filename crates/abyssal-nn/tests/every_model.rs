@@ -4,14 +4,16 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use abyssal_nn::Mode;
 use abyssal_nn::models::ModelConfig;
+use abyssal_nn::{Mode, Pass};
+use abyssal_tensor::Matrix;
+use abyssal_tensor::tape::{Pool, Tape};
 
 use common::properties::{
     assert_equivariant, assert_exact_gradients, assert_finite_when_deep, assert_observable, assert_same_bits,
 };
 use common::zoo::models;
-use common::{Problem, connected_graph, random_features};
+use common::{Problem, Setup, connected_graph, random_features};
 
 #[test]
 fn no_model_is_missing_here() {
@@ -55,14 +57,26 @@ fn every_layer_is_shown() {
     }
 }
 
-/// A model says that it drops something exactly if training passes differ from evaluation.
+/// The scores of a forward pass, before any of them is dropped.
+fn scores(setup: &Setup<f64>) -> Matrix<f64> {
+    let pool = Pool::new();
+    let tape = Tape::inference(&pool);
+    let pass = Pass::new(&tape, &setup.parameters, setup.mode);
+    Matrix::clone(&setup.model.forward(&pass, &setup.input).expect("finite embeddings"))
+}
+
+/// A model says that it drops something on the way to its scores exactly if those of training passes differ from
+/// evaluation; the scores themselves it leaves to others to drop.
 #[test]
 fn dropout_is_declared() {
     let problem = Problem::new(connected_graph(30, 20, 1), random_features(30, 5, 2), 3);
     for (name, config) in models(3, 8) {
         let mut setup = problem.setup::<f64>(&config, 3);
-        let evaluated = setup.train().logits;
+        let evaluated = scores(&setup);
+        assert_eq!(setup.train().logits, evaluated, "{name}");
         setup.mode = Mode::Training { seed: 1, epoch: 0 };
-        assert_eq!(setup.train().logits != evaluated, setup.model.has_dropout(), "{name}");
+        let trained = scores(&setup);
+        assert_eq!(trained != evaluated, setup.model.has_dropout(), "{name}");
+        assert_eq!(setup.train().logits != trained, setup.model.score_dropout() > 0.0, "{name}");
     }
 }

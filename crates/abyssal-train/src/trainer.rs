@@ -53,7 +53,7 @@ pub struct Trainer {
 /// What a training step knows before it changes the weights.
 struct Step {
     loss: f64,
-    /// How well the weights do before the step, if the training pass tells: if nothing was dropped.
+    /// How well the weights do before the step, if the training pass tells: if nothing was dropped before its scores.
     evaluation: Option<Evaluation>,
     /// One a parameter; `None` where the loss does not depend on it.
     gradients: Vec<Option<Buffer<f32>>>,
@@ -150,8 +150,8 @@ impl Trainer {
 
     /// One epoch: a step on what is learnt in it, then an evaluation.
     ///
-    /// The evaluation and the gradients of the next epoch need the same weights. Where something is dropped they are
-    /// two passes, computed side by side; where nothing is, they are one.
+    /// The evaluation and the gradients of the next epoch need the same weights. Where something is dropped on the way to
+    /// the scores they are two passes, computed side by side; where nothing is, they are one.
     ///
     /// # Errors
     /// If numbers leave the finite range.
@@ -254,9 +254,10 @@ impl Trainer {
         let mode = Mode::Training { seed: self.config.seed, epoch: epoch as u32 };
         let pass = Pass::new(&tape, &self.state.parameters, mode);
         let scores = self.model.forward(&pass, &self.input)?;
+        let kept = pass.drop_scores(&scores, self.model.score_dropout());
         let loss = match self.course.as_ref().and_then(|course| course.targets(epoch)) {
-            Some(labels) => tape.soft_cross_entropy(&scores, labels),
-            None => tape.cross_entropy(&scores, &self.train),
+            Some(labels) => tape.soft_cross_entropy(&kept, labels),
+            None => tape.cross_entropy(&kept, &self.train),
         };
         let value = f64::from(loss.get(0, 0));
         let evaluation = (!self.model.has_dropout()).then(|| self.judge(&scores));

@@ -39,12 +39,13 @@ fn a_model_learns_and_the_loss_falls() {
 /// last epoch gets.
 #[test]
 fn evaluations_agree_whichever_pass_they_come_from() {
-    for rate in [0.0, 0.3] {
-        let whole = train(&config(&[("model.hidden_dropout", rate.into())])).1;
+    for (place, rate) in
+        [("model.hidden_dropout", 0.0), ("model.hidden_dropout", 0.3), ("model.output_dropout", 0.3)]
+    {
+        let whole = train(&config(&[(place, rate.into())])).1;
         for epochs in [1, 7] {
-            let settings = [("model.hidden_dropout", rate.into()), ("train.epochs", Value::from(epochs))];
-            let cut = train(&config(&settings)).1;
-            assert_eq!(cut[..], whole[..epochs as usize], "dropout {rate}, {epochs} epochs");
+            let cut = train(&config(&[(place, rate.into()), ("train.epochs", Value::from(epochs))])).1;
+            assert_eq!(cut[..], whole[..epochs as usize], "{place} = {rate}, {epochs} epochs");
         }
     }
 }

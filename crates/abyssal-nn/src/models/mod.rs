@@ -60,8 +60,15 @@ pub trait Model<T: Scalar>: Send + Sync {
     /// All parameters, in the order [`Pass::parameters`] holds them.
     fn specs(&self) -> Vec<ParameterSpec>;
 
-    /// Whether training passes differ from evaluation: whether anything is dropped.
+    /// Whether the scores of training passes differ from those of evaluation: whether anything is dropped on the way to
+    /// them.
     fn has_dropout(&self) -> bool;
+
+    /// The rate at which the scores themselves are dropped in training. [`Model::forward`] leaves that to
+    /// [`Pass::drop_scores`], because an evaluation with the same weights can use the scores before it.
+    fn score_dropout(&self) -> f64 {
+        0.0
+    }
 
     /// Scores (logits) of every node for every class. Shape n×C.
     ///

@@ -219,7 +219,11 @@ impl<T: Scalar> Model<T> for RSoftGraphAin<T> {
         let RSoftGraphAinConfig { frozen, head_layers, .. } = self.config;
         let input_dropout = if frozen { 0.0 } else { self.config.input_dropout };
         let hidden_dropout = if frozen && head_layers == 1 { 0.0 } else { self.config.hidden_dropout };
-        [input_dropout, hidden_dropout, self.config.output_dropout].iter().any(|&rate| rate > 0.0)
+        input_dropout > 0.0 || hidden_dropout > 0.0
+    }
+
+    fn score_dropout(&self) -> f64 {
+        self.config.output_dropout
     }
 
     fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError> {
@@ -242,8 +246,7 @@ impl<T: Scalar> Model<T> for RSoftGraphAin<T> {
             Head::Linear => graph.transform(pass.tape, &embedding, &last[0]),
             Head::Convolution => graph.propagate_transformed(pass.tape, &embedding, &last[0]),
         };
-        let dropout = pass.dropout(config.output_dropout, u32::MAX);
-        Ok(pass.tape.activate(&scores, Some(&last[1]), Activation::Identity, dropout))
+        Ok(pass.tape.activate(&scores, Some(&last[1]), Activation::Identity, None))
     }
 }
 

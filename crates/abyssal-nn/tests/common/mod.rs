@@ -92,7 +92,7 @@ impl<T: Scalar> Setup<T> {
         let pool = Pool::new();
         let tape = Tape::recording(&pool);
         let pass = Pass::new(&tape, &self.parameters, self.mode);
-        let logits = self.model.forward(&pass, &self.input)?;
+        let logits = pass.drop_scores(&self.model.forward(&pass, &self.input)?, self.model.score_dropout());
         let loss = tape.cross_entropy(&logits, &self.targets);
         let variables = pass.parameters;
         let mut gradients = tape.backward(&loss);
@@ -107,8 +107,9 @@ impl<T: Scalar> Setup<T> {
     pub fn evaluate(&self, parameters: &Parameters<T>) -> (Matrix<T>, T) {
         let pool = Pool::new();
         let tape = Tape::inference(&pool);
-        let logits = self.model.forward(&Pass::new(&tape, parameters, self.mode), &self.input);
-        let logits = logits.expect("finite embeddings");
+        let pass = Pass::new(&tape, parameters, self.mode);
+        let logits = self.model.forward(&pass, &self.input).expect("finite embeddings");
+        let logits = pass.drop_scores(&logits, self.model.score_dropout());
         let loss = tape.cross_entropy(&logits, &self.targets).get(0, 0);
         (Matrix::clone(&logits), loss)
     }
