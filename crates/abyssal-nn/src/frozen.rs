@@ -26,12 +26,12 @@ impl<T: Scalar> Frozen<T> {
     ///
     /// # Errors
     /// Those of `make`.
-    pub fn embedding(
+    pub fn embedding<'m>(
         &self,
-        pass: &Pass<T>,
+        pass: &Pass<'_, 'm, T>,
         graph: &GraphInput<T>,
         weights: &[Variable<T>],
-        make: impl FnOnce(&Pass<T>) -> Result<Option<Variable<T>>, NnError>,
+        make: impl FnOnce(&Pass<'_, 'm, T>) -> Result<Option<Variable<T>>, NnError>,
     ) -> Result<Option<Variable<T>>, NnError> {
         let constant =
             |embedding: &Option<Arc<Matrix<T>>>| embedding.as_ref().map(|one| pass.tape.constant(one));

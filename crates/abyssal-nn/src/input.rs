@@ -135,6 +135,18 @@ impl<T: Scalar> GraphInput<T> {
         })
     }
 
+    /// How many operators a model has wanted so far.
+    pub fn operators_made(&self) -> usize {
+        self.operators.iter().filter(|operator| operator.get().is_some()).count()
+    }
+
+    /// How many values of dense features, as they are or propagated, a model has wanted beside the features themselves.
+    pub fn values_made(&self) -> usize {
+        let propagated = self.propagated.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = propagated.values().chain(self.dense.get()).map(|matrix| matrix.as_slice().len());
+        made.sum()
+    }
+
     /// `Â = D̃^-½ (A+I) D̃^-½`.
     pub fn adjacency(&self) -> &Arc<SparseOperator<T>> {
         self.operator(Operator::Convolution)

@@ -92,7 +92,31 @@ pub struct Connections<T: Scalar> {
     decay: f64,
 }
 
+impl<T: Scalar> Connections<T> {
+    /// The variables within: the output of the layer, then what came before it.
+    pub(crate) fn into_variables(self) -> Vec<Variable<T>> {
+        let earlier = self.earlier.map(ops::Connections::into_variables);
+        [self.hidden].into_iter().chain(earlier.into_iter().flatten()).collect()
+    }
+}
+
 impl SoftLayer {
+    /// The connections that some layers, at least one, have handed on as [`Connections::into_variables`]; `None` before
+    /// the first layer.
+    pub(crate) fn connections_after<T: Scalar>(
+        &self,
+        layers: usize,
+        variables: &[Variable<T>],
+    ) -> Option<Connections<T>> {
+        let (hidden, earlier) = variables.split_first()?;
+        let earlier = match earlier {
+            [last, initial] => Some(ops::Connections::from_variables(last.clone(), initial.clone())),
+            _ => None,
+        };
+        let decay = (1..layers).fold(1.0, |decay, _| decay * self.initial_decay);
+        Some(Connections { hidden: hidden.clone(), earlier, decay })
+    }
+
     /// Applies the layer to an aggregated embedding and moves the connections on.
     ///
     /// In the first layer `connections` are `None`: there is nothing to connect to, and `B = T·Agg(X; W₁)`.

@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::num::NonZeroUsize;
+
 use abyssal_graph::Graph;
-use abyssal_nn::diagnostics::{Measures, diagnose};
+use abyssal_nn::diagnostics::{Examination, Measures, diagnose};
 use abyssal_nn::models::{GcnConfig, ModelConfig, RSoftGraphAinConfig};
 use abyssal_tensor::Matrix;
 use abyssal_tensor::parallel::with_threads;
@@ -206,6 +208,10 @@ fn problem() -> Problem {
     Problem::new(connected_graph(1200, 3000, 1), random_features(1200, 20, 2), 4)
 }
 
+fn spaced(layers: usize, at_most: usize) -> Examination {
+    Examination::evenly_spaced(layers, at_most)
+}
+
 fn deep_models(layers: usize) -> [ModelConfig; 2] {
     [
         ModelConfig::RSoftGraphAin(RSoftGraphAinConfig { layers, hidden: 16, ..Default::default() }),
@@ -220,7 +226,8 @@ fn the_diagnosis_tells_a_collapsed_model_from_a_sharp_one() {
     let [ours, gcn] = deep_models(64).map(|config| {
         let setup = problem.setup::<f32>(&config, 3);
         let parameters = &setup.parameters;
-        let layers = diagnose(&*setup.model, parameters, &setup.input, &setup.targets, usize::MAX).unwrap();
+        let layers =
+            diagnose(&*setup.model, parameters, &setup.input, &setup.targets, &spaced(64, 64)).unwrap();
         assert_eq!(layers.iter().map(|layer| layer.layer).collect::<Vec<_>>(), (1..=64).collect::<Vec<_>>());
         layers
     });
@@ -236,7 +243,8 @@ fn the_diagnosis_tells_a_collapsed_model_from_a_sharp_one() {
 #[test]
 fn gradient_norms_are_those_of_a_training_pass() {
     let setup = problem().setup::<f64>(&deep_models(3)[1], 3);
-    let layers = diagnose(&*setup.model, &setup.parameters, &setup.input, &setup.targets, 2).unwrap();
+    let layers =
+        diagnose(&*setup.model, &setup.parameters, &setup.input, &setup.targets, &spaced(3, 2)).unwrap();
     assert_eq!(layers.iter().map(|layer| layer.layer).collect::<Vec<_>>(), [1, 3]);
     let outcome = setup.train();
     for layer in layers {
@@ -252,12 +260,16 @@ fn the_same_bits_for_any_thread_count() {
     let problem = problem();
     for config in deep_models(5) {
         let setup = problem.setup::<f32>(&config, 3);
-        let run = |threads| {
-            let diagnosis =
-                || diagnose(&*setup.model, &setup.parameters, &setup.input, &setup.targets, 9).unwrap();
+        let run = |threads, recomputed| {
+            let examination = Examination { recomputed: NonZeroUsize::new(recomputed), ..spaced(5, 9) };
+            let diagnosis = || {
+                diagnose(&*setup.model, &setup.parameters, &setup.input, &setup.targets, &examination)
+                    .unwrap()
+            };
             serde_json::to_string(&with_threads(threads, diagnosis).unwrap()).unwrap()
         };
-        assert_eq!(run(1), run(2));
-        assert_eq!(run(1), run(3));
+        assert_eq!(run(1, 0), run(2, 0));
+        assert_eq!(run(1, 0), run(3, 0));
+        assert_eq!(run(1, 0), run(1, 2), "layers that are computed again");
     }
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 
 use abyssal_nn::models::ModelConfig;
 use abyssal_nn::{Mode, Pass};
@@ -79,4 +80,26 @@ fn dropout_is_declared() {
         assert_eq!(trained != evaluated, setup.model.has_dropout(), "{name}");
         assert_eq!(setup.train().logits != trained, setup.model.score_dropout() > 0.0, "{name}");
     }
+}
+
+/// Layers that are computed again on the way back give the gradients they would have given, bit for bit, with the dropout
+/// they had.
+#[test]
+fn recomputed_layers_have_the_same_gradients() {
+    let problem = Problem::new(connected_graph(30, 20, 1), random_features(30, 5, 2), 3);
+    let mut recomputing = BTreeSet::new();
+    for (name, config) in models(7, 8) {
+        let mut setup = problem.setup::<f32>(&config, 3);
+        for mode in [Mode::Training { seed: 1, epoch: 0 }, Mode::Evaluation] {
+            setup.mode = mode;
+            setup.recomputed = None;
+            let kept = setup.train();
+            for layers in [1, 2, 3, 7, 100] {
+                setup.recomputed = NonZeroUsize::new(layers);
+                assert_eq!(setup.train(), kept, "{name}, {mode:?}, {layers} layers together");
+            }
+        }
+        recomputing.extend(setup.model.recomputes().then_some(config.name()));
+    }
+    assert_eq!(Vec::from_iter(recomputing), ["gcn", "gcnii", "r-soft-graph-ain"]);
 }

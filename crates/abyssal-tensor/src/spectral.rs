@@ -80,6 +80,11 @@ impl<T: Scalar> SpectralWorkspace<T> {
         }
     }
 
+    /// How much memory that is.
+    pub(crate) fn bytes(&self) -> usize {
+        self.stack.len() + 2 * self.first.as_slice().len() * size_of::<T>()
+    }
+
     /// Decomposes a symmetric matrix (its lower triangle is read) into `spectrum`.
     ///
     /// # Errors

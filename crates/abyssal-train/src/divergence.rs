@@ -1,5 +1,7 @@
 //! Where numbers left the finite range, for the message of a failed run.
 
+use std::cell::Cell;
+
 use abyssal_nn::models::Model;
 use abyssal_nn::{GraphInput, Mode, Parameters, Pass};
 use abyssal_tensor::tape::{Pool, Tape};
@@ -15,10 +17,15 @@ pub(crate) fn locate(
         Some((name, _)) => format!("the weights {name} are the first that are not finite"),
         None => "all weights are finite".to_string(),
     };
+    let first = Cell::new(None);
     let tape = Tape::inference(pool);
-    let pass = Pass::new(&tape, parameters, Mode::Evaluation).observing();
+    let pass = Pass::new(&tape, parameters, Mode::Evaluation).observing(|layer, output| {
+        if first.get().is_none() && !output.is_finite() {
+            first.set(Some(layer));
+        }
+    });
     let scores = model.forward(&pass, input);
-    let outputs = match (pass.observed().iter().position(|output| !output.is_finite()), scores) {
+    let outputs = match (first.get(), scores) {
         (Some(index), _) => format!("the output of layer {} is the first that is not finite", index + 1),
         (None, Err(error)) => error.to_string(),
         (None, Ok(scores)) if !scores.is_finite() => {

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use abyssal_graph::GraphError;
 use abyssal_nn::NnError;
 
+use crate::memory::{MemoryPlan, readable_bytes};
+
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
@@ -113,6 +115,29 @@ pub enum TrainError {
         /// The first difference.
         difference: String,
     },
+    /// A model that would take more memory than it may.
+    #[error(
+        "training would take about {} of memory, and {} may be used; {}",
+        readable_bytes(plan.bytes),
+        readable_bytes(*budget),
+        way_out(instead.as_ref())
+    )]
+    TooLarge {
+        /// How it was to be trained.
+        plan: MemoryPlan,
+        /// How many bytes may be used.
+        budget: u64,
+        /// How it could be.
+        instead: Option<MemoryPlan>,
+    },
+    /// A model that cannot compute layers again.
+    #[error(
+        "{model} cannot compute layers again on the way back, or has too few for that to save memory: use --memory full"
+    )]
+    NotRecomputable {
+        /// The model.
+        model: String,
+    },
     /// A directory that already holds a run.
     #[error("{path} already holds a run; continue it with --resume {path}, or choose another --out")]
     RunExists {
@@ -159,5 +184,12 @@ impl TrainError {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { action, path, source }
+    }
+}
+
+fn way_out(instead: Option<&MemoryPlan>) -> String {
+    match instead {
+        Some(plan) => format!("--memory {} would take about {}", plan.mode, readable_bytes(plan.bytes)),
+        None => "take fewer layers, a smaller model.hidden, or a larger --memory-budget".to_string(),
     }
 }

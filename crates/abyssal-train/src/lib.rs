@@ -21,6 +21,7 @@
 pub mod config;
 pub mod curriculum;
 pub mod experiments;
+pub mod memory;
 
 mod checkpoint;
 mod divergence;

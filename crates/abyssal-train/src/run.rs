@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 
 use abyssal_graph::{Dataset, Library, write_atomically};
 
-use crate::result::{graph_of, peak_memory_bytes};
+use crate::memory::{MemoryPlan, MemorySettings, peak_memory_bytes};
+use crate::result::graph_of;
 use crate::teacher::TeacherRecord;
 use crate::{
     Config, DatasetRecord, EpochMetrics, RunResult, Selection, SplitRecord, StageRecord, TrainError, Trainer,
@@ -58,14 +59,16 @@ pub struct Surroundings<'a> {
     pub library: &'a Library,
     /// Who watches.
     pub observer: &'a mut dyn Observer,
+    /// How much memory may be used.
+    pub memory: MemorySettings,
     /// Looked at after each epoch; if it is set, a checkpoint is made and the run stops.
     pub stop: &'a AtomicBool,
 }
 
 /// Watches a run.
 pub trait Observer {
-    /// A model begins to train, for at most so many epochs.
-    fn begin(&mut self, config: &Config, role: Role, epochs: usize);
+    /// A model begins to train, for at most so many epochs, in so much memory.
+    fn begin(&mut self, config: &Config, role: Role, epochs: usize, memory: &MemoryPlan);
 
     /// An epoch is complete.
     fn epoch(&mut self, metrics: &EpochMetrics);
@@ -206,7 +209,9 @@ impl RunDirectory {
         if let Some(result) = self.result()? {
             return Ok(Outcome::Finished(Box::new(result)));
         }
-        let mut trainer = Trainer::new(config, dataset)?;
+        // Before anything is trained: even a teacher's time is lost if its student does not fit.
+        let memory = MemoryPlan::new(config, dataset, &surroundings.memory)?;
+        let mut trainer = Trainer::new(config, dataset)?.recomputing(memory.recomputed());
         let mut teacher = None;
         if let Some(parts) = config.curriculum.as_ref().zip(config.teacher.as_ref()) {
             let lessons = lessons::prepare(&self.path, &self.teachers, config, parts, dataset, surroundings)?;
@@ -221,7 +226,7 @@ impl RunDirectory {
             seconds_before = seconds;
         }
         let mut metrics_file = self.open_metrics(trainer.state().epoch)?;
-        surroundings.observer.begin(config, role, trainer.epochs());
+        surroundings.observer.begin(config, role, trainer.epochs(), &memory);
         let start = Instant::now();
         let seconds = || seconds_before + start.elapsed().as_secs_f64();
         let pause = Duration::from_secs_f64(config.train.checkpoint_seconds);

@@ -1,9 +1,11 @@
 //! The full-batch training loop, one epoch at a time.
 
+use std::cell::RefCell;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use abyssal_graph::Dataset;
-use abyssal_nn::diagnostics::{LayerDiagnosis, diagnose};
+use abyssal_nn::diagnostics::{Examination, LayerDiagnosis, diagnose};
 use abyssal_nn::models::{Model, TaskShape};
 use abyssal_nn::{GraphInput, Mode, NnError, Parameters, Pass};
 use abyssal_tensor::Matrix;
@@ -45,6 +47,8 @@ pub struct Trainer {
     validation: Arc<Targets>,
     test: Arc<Targets>,
     pool: Pool<f32>,
+    /// How many layers are computed again together on the way back; `None` if all is kept.
+    recomputed: Option<NonZeroUsize>,
     state: TrainerState,
     /// The loss and gradients at the present weights, where they are known already.
     next_step: Option<Result<Step, NnError>>,
@@ -97,6 +101,7 @@ impl Trainer {
             validation: targets(dataset, split.validation()),
             test: targets(dataset, split.test()),
             pool: Pool::new(),
+            recomputed: None,
             state,
             next_step: None,
         })
@@ -105,6 +110,12 @@ impl Trainer {
     /// The same model, taught by a curriculum; before its first epoch.
     pub fn with_course(self, course: Course) -> Self {
         Self { course: Some(course), ..self }
+    }
+
+    /// The same model, computing so many layers again together on the way back, to save memory. What it computes is the
+    /// same, bit for bit.
+    pub fn recomputing(self, layers: Option<NonZeroUsize>) -> Self {
+        Self { recomputed: layers, ..self }
     }
 
     /// Where the run stands.
@@ -203,10 +214,12 @@ impl Trainer {
     /// # Errors
     /// If numbers leave the finite range.
     pub fn embed(&self) -> Result<Matrix<f32>, TrainError> {
+        let last = RefCell::new(None);
         let tape = Tape::inference(&self.pool);
-        let pass = Pass::new(&tape, &self.state.best_parameters, Mode::Evaluation).observing();
+        let pass = Pass::new(&tape, &self.state.best_parameters, Mode::Evaluation)
+            .observing(|_, embedding| *last.borrow_mut() = Some(embedding.clone()));
         let scores = self.model.forward(&pass, &self.input)?;
-        Ok(Matrix::clone(pass.observed().last().unwrap_or(&scores)))
+        Ok(Matrix::clone(last.borrow().as_ref().unwrap_or(&scores)))
     }
 
     /// Looks at the layers with the best weights, or the initial ones if nothing was trained: at most `at_most` layers,
@@ -215,8 +228,10 @@ impl Trainer {
     /// # Errors
     /// If numbers leave the finite range.
     pub fn diagnose(&self, at_most: usize) -> Result<Vec<LayerDiagnosis>, TrainError> {
+        let spaced = Examination::evenly_spaced(self.config.model.layers(), at_most);
+        let examination = Examination { recomputed: self.recomputed, ..spaced };
         let parameters = &self.state.best_parameters;
-        Ok(diagnose(&*self.model, parameters, &self.input, &self.train, at_most)?)
+        Ok(diagnose(&*self.model, parameters, &self.input, &self.train, &examination)?)
     }
 
     /// The error of a run whose numbers left the finite range in the present epoch.
@@ -252,7 +267,7 @@ impl Trainer {
     fn compute_step(&self, epoch: usize) -> Result<Step, NnError> {
         let tape = Tape::recording(&self.pool);
         let mode = Mode::Training { seed: self.config.seed, epoch: epoch as u32 };
-        let pass = Pass::new(&tape, &self.state.parameters, mode);
+        let pass = Pass::new(&tape, &self.state.parameters, mode).recomputing(self.recomputed);
         let scores = self.model.forward(&pass, &self.input)?;
         let kept = pass.drop_scores(&scores, self.model.score_dropout());
         let loss = match self.course.as_ref().and_then(|course| course.targets(epoch)) {

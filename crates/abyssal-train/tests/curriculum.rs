@@ -8,6 +8,7 @@ use abyssal_graph::{Dataset, Library};
 use abyssal_tensor::Matrix;
 use abyssal_tensor::ops::Targets;
 use abyssal_train::curriculum::{Course, SoftLabels, Stage};
+use abyssal_train::memory::{MemoryPlan, MemorySettings};
 use abyssal_train::{
     Config, EpochMetrics, Observer, Outcome, Role, RunDirectory, RunResult, Session, Surroundings, Trainer,
 };
@@ -54,7 +55,7 @@ struct Seen {
 }
 
 impl Observer for Seen {
-    fn begin(&mut self, config: &Config, role: Role, _epochs: usize) {
+    fn begin(&mut self, config: &Config, role: Role, _epochs: usize, _: &MemoryPlan) {
         self.roles.push((role, config.model.name().to_string()));
         self.epochs.clear();
     }
@@ -75,8 +76,12 @@ fn run(config: &Config) -> (TempDir, RunResult, Seen) {
 fn run_in(run: &RunDirectory, config: &Config) -> (RunResult, Seen) {
     let library = Library::from_environment(None);
     let mut seen = Seen::default();
-    let mut surroundings =
-        Surroundings { library: &library, observer: &mut seen, stop: &AtomicBool::new(false) };
+    let mut surroundings = Surroundings {
+        library: &library,
+        observer: &mut seen,
+        memory: MemorySettings::default(),
+        stop: &AtomicBool::new(false),
+    };
     match run.run(config, &dataset(config), &mut surroundings).expect("training succeeds") {
         Outcome::Finished(result) => (*result, seen),
         Outcome::Stopped { .. } => panic!("nobody stopped it"),

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use abyssal_graph::Library;
 use abyssal_train::experiments::{Cell, Contestant, Experiment, Protocol, Record, Runner, Variant};
+use abyssal_train::memory::{MemoryPlan, MemorySettings};
 use abyssal_train::{Config, EpochMetrics, Observer, Role, Surroundings, TrainError};
 use toml::Value;
 
@@ -43,7 +44,7 @@ struct Watch<'a> {
 }
 
 impl Observer for Watch<'_> {
-    fn begin(&mut self, _: &Config, role: Role, _: usize) {
+    fn begin(&mut self, _: &Config, role: Role, _: usize, _: &MemoryPlan) {
         match role {
             Role::Result => self.results += 1,
             Role::Teacher { .. } | Role::Round { .. } => self.teachers += 1,
@@ -64,8 +65,15 @@ fn run_for(
 ) -> Result<(Option<Record>, usize, usize), TrainError> {
     let (library, stop) = (Library::from_environment(None), AtomicBool::new(false));
     let mut watch = Watch { results: 0, teachers: 0, epochs_left: epochs, stop: &stop };
-    let record =
-        runner.run(cell, &mut Surroundings { library: &library, observer: &mut watch, stop: &stop })?;
+    let record = runner.run(
+        cell,
+        &mut Surroundings {
+            library: &library,
+            observer: &mut watch,
+            memory: MemorySettings::default(),
+            stop: &stop,
+        },
+    )?;
     Ok((record, watch.results, watch.teachers))
 }
 

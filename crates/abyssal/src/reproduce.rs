@@ -9,6 +9,7 @@ use abyssal_report::Records;
 use abyssal_tensor::parallel::with_threads;
 use abyssal_train::Surroundings;
 use abyssal_train::experiments::{Cell, Experiment, Record, Request, Runner};
+use abyssal_train::memory::MemorySettings;
 
 use crate::arguments::{CellArguments, ReproduceCommand, TableArguments};
 use crate::datasets;
@@ -81,7 +82,8 @@ fn run_cell(
     }
     let mut progress = Progress::new(arguments.quiet);
     let record = with_threads(usize::from(arguments.threads), || {
-        runner.run(cell, &mut Surroundings { library, observer: &mut progress, stop })
+        let memory = MemorySettings::default();
+        runner.run(cell, &mut Surroundings { library, observer: &mut progress, memory, stop })
     })?;
     progress.finish();
     Ok(record?)

@@ -29,9 +29,8 @@ pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
         None => start(arguments, &library)?,
     };
     let stop = stop_on_interrupt()?;
-    let quiet = arguments.quiet;
     let results =
-        with_threads(usize::from(arguments.threads), || train_all(&session, &library, quiet, &stop))??;
+        with_threads(usize::from(arguments.threads), || train_all(&session, &library, arguments, &stop))??;
     let Some(Trained { results, failures }) = results else {
         let path = session.path.display();
         eprintln!("stopped with a checkpoint; go on with: abyssal train --resume {path}");
@@ -153,7 +152,7 @@ fn other_name(config: &Config, settings: &[(String, toml::Value)]) -> Option<Str
 fn train_all(
     session: &Session,
     library: &Library,
-    quiet: bool,
+    arguments: &TrainArguments,
     stop: &AtomicBool,
 ) -> Result<Option<Trained>, TrainError> {
     let (mut results, mut failures) = (Vec::new(), Vec::new());
@@ -164,15 +163,16 @@ fn train_all(
             Some((_, data)) => data,
             None => {
                 let data = config.data.load(library)?;
-                if !quiet {
+                if !arguments.quiet {
                     eprintln!("{}", describe(&data));
                 }
                 data
             }
         };
-        let mut progress = Progress::new(quiet);
-        let outcome =
-            directory.run(config, &data, &mut Surroundings { library, observer: &mut progress, stop });
+        let mut progress = Progress::new(arguments.quiet);
+        let memory = arguments.memory_settings();
+        let mut surroundings = Surroundings { library, observer: &mut progress, memory, stop };
+        let outcome = directory.run(config, &data, &mut surroundings);
         progress.finish();
         match outcome {
             Ok(Outcome::Finished(result)) => results.push((directory.path().to_path_buf(), *result)),

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use abyssal_train::curriculum::Stage;
+use abyssal_train::memory::{MemoryMode, MemoryPlan, readable_bytes};
 use abyssal_train::{Config, EpochMetrics, Observer, Role};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -49,8 +50,9 @@ impl Progress {
 }
 
 impl Observer for Progress {
-    fn begin(&mut self, config: &Config, role: Role, epochs: usize) {
+    fn begin(&mut self, config: &Config, role: Role, epochs: usize, memory: &MemoryPlan) {
         self.tasks = config.curriculum.as_ref().map_or(0, |curriculum| curriculum.tasks());
+        let is_result = role == Role::Result;
         let role = match role {
             Role::Result => String::new(),
             Role::Teacher { number, of } => format!("teacher {number} of {of}: "),
@@ -58,9 +60,14 @@ impl Observer for Progress {
         };
         let title =
             format!("{role}{}, {} layers, seed {}", config.model.name(), config.model.layers(), config.seed);
+        if let Display::Bar(bar) = &self.display {
+            bar.finish_and_clear();
+        }
+        if !matches!(self.display, Display::Quiet) && is_result {
+            eprintln!("{}", memory_line(memory));
+        }
         match &mut self.display {
             Display::Bar(bar) => {
-                bar.finish_and_clear();
                 let template = "{prefix} {bar:24} epoch {pos}/{len}  {msg}  {eta} left";
                 let style = ProgressStyle::with_template(template).expect("a valid template");
                 *bar = ProgressBar::new(epochs as u64).with_style(style).with_prefix(title);
@@ -103,4 +110,15 @@ impl Observer for Progress {
             Display::Quiet => {}
         }
     }
+}
+
+/// What a run will take, before it begins.
+fn memory_line(plan: &MemoryPlan) -> String {
+    let how = match plan.mode {
+        MemoryMode::Checkpoint(layers) => {
+            format!(", with {layers} layers at a time computed again to save more")
+        }
+        _ => String::new(),
+    };
+    format!("about {} of memory{how}", readable_bytes(plan.bytes))
 }

@@ -1,5 +1,7 @@
 //! A whole model, layer by layer.
 
+use std::cell::RefCell;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -26,8 +28,29 @@ pub struct LayerDiagnosis {
     pub gradient_norm: Option<f64>,
 }
 
-/// Goes through a model once, forward and backward and with nothing dropped, and measures at most `at_most` of its layers,
-/// evenly spaced.
+/// What to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Examination {
+    /// The layers, counted from 0, ascending.
+    pub layers: Vec<usize>,
+    /// How many layers are [computed again](Pass::recomputing) together.
+    pub recomputed: Option<NonZeroUsize>,
+}
+
+impl Examination {
+    /// At most `at_most` of `count` layers, evenly spaced, with the first and, if there is room for two, the last.
+    pub fn evenly_spaced(count: usize, at_most: usize) -> Self {
+        let layers = match at_most {
+            _ if count <= at_most => (0..count).collect(),
+            0 => Vec::new(),
+            1 => vec![0],
+            _ => (0..at_most).map(|step| step * (count - 1) / (at_most - 1)).collect(),
+        };
+        Self { layers, recomputed: None }
+    }
+}
+
+/// Goes through a model once, forward and backward and with nothing dropped, and measures some of its layers.
 ///
 /// Costs a training pass and, for each measured layer, a Gram matrix and a few passes over the edges.
 ///
@@ -38,24 +61,28 @@ pub fn diagnose<T: Scalar>(
     parameters: &Parameters<T>,
     input: &GraphInput<T>,
     targets: &Arc<Targets>,
-    at_most: usize,
+    examination: &Examination,
 ) -> Result<Vec<LayerDiagnosis>, NnError> {
     let pool = Pool::new();
+    let layers = RefCell::new(Vec::new());
     let tape = Tape::recording(&pool);
-    let pass = Pass::new(&tape, parameters, Mode::Evaluation).observing();
+    let pass = Pass::new(&tape, parameters, Mode::Evaluation).recomputing(examination.recomputed).observing(
+        |index, embedding| {
+            if examination.layers.binary_search(&index).is_ok() {
+                layers.borrow_mut().push(LayerDiagnosis {
+                    layer: index + 1,
+                    width: embedding.columns(),
+                    measures: Measures::of(input.graph(), embedding).ok(),
+                    gradient_norm: None,
+                });
+            }
+        },
+    );
     let scores = model.forward(&pass, input)?;
     let loss = tape.cross_entropy(&scores, targets);
-    let observed = pass.observed();
-    let layers = evenly_spaced(observed.len(), at_most).into_iter().map(|index| LayerDiagnosis {
-        layer: index + 1,
-        width: observed[index].columns(),
-        measures: Measures::of(input.graph(), &observed[index]).ok(),
-        gradient_norm: None,
-    });
-    let mut layers: Vec<LayerDiagnosis> = layers.collect();
-    drop(observed);
     let variables = pass.parameters;
     let mut gradients = tape.backward(&loss);
+    let mut layers = layers.take();
     let mut squares = vec![None; layers.last().map_or(0, |last| last.layer)];
     for ((name, _), variable) in parameters.iter().zip(&variables) {
         let square = layer_of(name).and_then(|layer| squares.get_mut(layer));
@@ -67,16 +94,6 @@ pub fn diagnose<T: Scalar>(
         layer.gradient_norm = squares[layer.layer - 1].map(f64::sqrt).filter(|norm| norm.is_finite());
     }
     Ok(layers)
-}
-
-/// At most `at_most` of `0..count`, evenly spaced, with the first and, if there is room for two, the last.
-fn evenly_spaced(count: usize, at_most: usize) -> Vec<usize> {
-    match at_most {
-        _ if count <= at_most => (0..count).collect(),
-        0 => Vec::new(),
-        1 => vec![0],
-        _ => (0..at_most).map(|step| step * (count - 1) / (at_most - 1)).collect(),
-    }
 }
 
 /// The number in `layers.3.weight`.
@@ -95,11 +112,12 @@ mod tests {
 
     #[test]
     fn spacing_is_even_and_keeps_both_ends() {
-        assert_eq!(evenly_spaced(5, 10), [0, 1, 2, 3, 4]);
-        assert_eq!(evenly_spaced(9, 3), [0, 4, 8]);
-        assert_eq!(evenly_spaced(1024, 4), [0, 341, 682, 1023]);
-        assert_eq!(evenly_spaced(usize::MAX / 300, 256).len(), 256);
-        assert_eq!((evenly_spaced(4, 1), evenly_spaced(4, 0)), (vec![0], vec![]));
+        let layers = |count, at_most| Examination::evenly_spaced(count, at_most).layers;
+        assert_eq!(layers(5, 10), [0, 1, 2, 3, 4]);
+        assert_eq!(layers(9, 3), [0, 4, 8]);
+        assert_eq!(layers(1024, 4), [0, 341, 682, 1023]);
+        assert_eq!(layers(usize::MAX / 300, 256).len(), 256);
+        assert_eq!((layers(4, 1), layers(4, 0)), (vec![0], vec![]));
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod layers;
 mod spectrum;
 mod spread;
 
-pub use layers::{LayerDiagnosis, diagnose};
+pub use layers::{Examination, LayerDiagnosis, diagnose};
 
 use serde::{Deserialize, Serialize};
 

@@ -72,25 +72,51 @@ impl<T: Scalar> Model<T> for Gcn {
         self.config.input_dropout > 0.0 || self.config.hidden_dropout > 0.0
     }
 
-    fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError> {
-        let mut hidden = None;
-        let mut parameters = pass.parameters.chunks_exact(2).enumerate().peekable();
-        while let Some((layer, parameters_of_layer)) = parameters.next() {
-            let (weight, bias) = parameters_of_layer.split_at(1);
-            let embedding = match &hidden {
-                None => Embedding::Features(pass.dropout(self.config.input_dropout, 0)),
-                Some(hidden) => Embedding::Hidden(hidden),
-            };
-            let aggregated = GcnAggregation.aggregate(pass, graph, layer, &embedding, weight);
-            let (activation, rate) = match parameters.peek() {
-                Some(_) => (Activation::Relu, self.config.hidden_dropout),
-                None => (Activation::Identity, 0.0),
-            };
-            let dropout = pass.dropout(rate, 1 + layer as u32);
-            let output = pass.tape.activate(&aggregated, bias.first(), activation, dropout);
-            pass.observe(&output);
-            hidden = Some(output);
-        }
-        Ok(hidden.expect("a validated model has at least one layer"))
+    fn recomputes(&self) -> bool {
+        true
+    }
+
+    fn forward<'m>(
+        &'m self,
+        pass: &Pass<'_, 'm, T>,
+        graph: &'m GraphInput<T>,
+    ) -> Result<Variable<T>, NnError> {
+        let layers = self.config.layers;
+        let state =
+            pass.through_layers(layers, &pass.parameters, Vec::new(), move |pass, range, state| {
+                let mut hidden = state.first().cloned();
+                for (layer, weights) in range.zip(pass.parameters.chunks_exact(2)) {
+                    hidden = Some(self.layer(pass, graph, layer, hidden.as_ref(), weights));
+                }
+                Ok(Vec::from_iter(hidden))
+            })?;
+        Ok(state.into_iter().next().expect("a validated model has at least one layer"))
+    }
+}
+
+impl Gcn {
+    /// One layer, counted from 0, on the features or the layer before it; the last one gives the scores.
+    fn layer<T: Scalar>(
+        &self,
+        pass: &Pass<T>,
+        graph: &GraphInput<T>,
+        layer: usize,
+        hidden: Option<&Variable<T>>,
+        weights: &[Variable<T>],
+    ) -> Variable<T> {
+        let (weight, bias) = weights.split_at(1);
+        let embedding = match hidden {
+            None => Embedding::Features(pass.dropout(self.config.input_dropout, 0)),
+            Some(hidden) => Embedding::Hidden(hidden),
+        };
+        let aggregated = GcnAggregation.aggregate(pass, graph, layer, &embedding, weight);
+        let (activation, rate) = match layer + 1 == self.config.layers {
+            false => (Activation::Relu, self.config.hidden_dropout),
+            true => (Activation::Identity, 0.0),
+        };
+        let dropout = pass.dropout(rate, 1 + layer as u32);
+        let output = pass.tape.activate(&aggregated, bias.first(), activation, dropout);
+        pass.observe(&output);
+        output
     }
 }

@@ -106,8 +106,16 @@ impl<T: Scalar> Model<T> for Gcnii<T> {
         self.config.input_dropout > 0.0 || self.config.hidden_dropout > 0.0
     }
 
-    fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError> {
-        let GcniiConfig { initial: alpha, mapping, star, input_dropout, hidden_dropout, .. } = self.config;
+    fn recomputes(&self) -> bool {
+        true
+    }
+
+    fn forward<'m>(
+        &'m self,
+        pass: &Pass<'_, 'm, T>,
+        graph: &'m GraphInput<T>,
+    ) -> Result<Variable<T>, NnError> {
+        let GcniiConfig { layers, input_dropout, hidden_dropout, .. } = self.config;
         let (of_input, rest) = pass.parameters.split_at(2);
         let (of_layers, of_head) = rest.split_at(rest.len() - 2);
         let tape = pass.tape;
@@ -115,31 +123,52 @@ impl<T: Scalar> Model<T> for Gcnii<T> {
         let product = graph.transform(tape, &features, &of_input[0]);
         let initial = tape.activate(&product, Some(&of_input[1]), Activation::Relu, None);
         let dropout = pass.dropout(hidden_dropout, 1);
-        let mut hidden = match dropout {
+        let hidden = match dropout {
             Some(_) => tape.activate(&initial, None, Activation::Identity, dropout),
             None => initial.clone(),
         };
-        for (index, weights) in of_layers.chunks_exact(if star { 2 } else { 1 }).enumerate() {
-            let beta = (mapping / (index + 1) as f64).ln_1p();
-            let spread = tape.propagate(graph.adjacency(), &hidden);
-            let combined = if star {
-                let spread = tape.linear(&spread, &self.mapped(pass, beta, &weights[0]));
-                let initial = tape.linear(&initial, &self.mapped(pass, beta, &weights[1]));
-                tape.weighted_sum(&[(1.0 - alpha, &spread), (alpha, &initial)])
-            } else {
-                let combined = tape.weighted_sum(&[(1.0 - alpha, &spread), (alpha, &initial)]);
-                tape.linear(&combined, &self.mapped(pass, beta, &weights[0]))
-            };
-            let dropout = pass.dropout(hidden_dropout, 2 + index as u32);
-            hidden = tape.activate(&combined, None, Activation::Relu, dropout);
-            pass.observe(&hidden);
-        }
-        let scores = tape.linear(&hidden, &of_head[0]);
+        let state =
+            pass.through_layers(layers, of_layers, vec![hidden, initial], move |pass, range, state| {
+                let mut hidden = state[0].clone();
+                let each = pass.parameters.len() / range.len();
+                for (index, weights) in range.zip(pass.parameters.chunks_exact(each)) {
+                    hidden = self.layer(pass, graph, index, (&hidden, &state[1]), weights);
+                }
+                Ok(vec![hidden, state[1].clone()])
+            })?;
+        let scores = tape.linear(&state[0], &of_head[0]);
         Ok(tape.activate(&scores, Some(&of_head[1]), Activation::Identity, None))
     }
 }
 
 impl<T: Scalar> Gcnii<T> {
+    /// One layer, counted from 0, from the embedding before it and the initial one.
+    fn layer(
+        &self,
+        pass: &Pass<T>,
+        graph: &GraphInput<T>,
+        index: usize,
+        (hidden, initial): (&Variable<T>, &Variable<T>),
+        weights: &[Variable<T>],
+    ) -> Variable<T> {
+        let GcniiConfig { initial: alpha, mapping, star, hidden_dropout, .. } = self.config;
+        let tape = pass.tape;
+        let beta = (mapping / (index + 1) as f64).ln_1p();
+        let spread = tape.propagate(graph.adjacency(), hidden);
+        let combined = if star {
+            let spread = tape.linear(&spread, &self.mapped(pass, beta, &weights[0]));
+            let initial = tape.linear(initial, &self.mapped(pass, beta, &weights[1]));
+            tape.weighted_sum(&[(1.0 - alpha, &spread), (alpha, &initial)])
+        } else {
+            let combined = tape.weighted_sum(&[(1.0 - alpha, &spread), (alpha, initial)]);
+            tape.linear(&combined, &self.mapped(pass, beta, &weights[0]))
+        };
+        let dropout = pass.dropout(hidden_dropout, 2 + index as u32);
+        let output = tape.activate(&combined, None, Activation::Relu, dropout);
+        pass.observe(&output);
+        output
+    }
+
     /// `M(W) = (1-β)·I + β·W`: d×d, so that the n×d embedding is multiplied once.
     fn mapped(&self, pass: &Pass<T>, beta: f64, weight: &Variable<T>) -> Variable<T> {
         let identity = pass.tape.constant(&self.identity);

@@ -74,7 +74,16 @@ pub trait Model<T: Scalar>: Send + Sync {
     ///
     /// # Errors
     /// If a normalisation meets numbers that are not finite. Where nothing is normalised, they come out in the scores.
-    fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError>;
+    fn forward<'m>(
+        &'m self,
+        pass: &Pass<'_, 'm, T>,
+        graph: &'m GraphInput<T>,
+    ) -> Result<Variable<T>, NnError>;
+
+    /// Whether layers can be [computed again](Pass::recomputing) instead of being kept. Models that keep little say no.
+    fn recomputes(&self) -> bool {
+        false
+    }
 }
 
 /// What every model's configuration offers.
@@ -140,19 +149,27 @@ macro_rules! registry {
                 }
             }
 
-            /// The same model with as many layers, as wide, as another one: what a comparison wants.
-            pub fn sized_like(mut self, other: &Self) -> Self {
-                let (layers, hidden) = other.size();
+            /// How wide its embeddings are.
+            pub fn hidden(&self) -> usize {
+                match self {
+                    $(Self::$variant(config) => config.hidden,)*
+                }
+            }
+
+            /// The same model with another number of layers.
+            pub fn with_layers(mut self, layers: usize) -> Self {
                 match &mut self {
-                    $(Self::$variant(config) => (config.layers, config.hidden) = (layers, hidden),)*
+                    $(Self::$variant(config) => config.layers = layers,)*
                 }
                 self
             }
 
-            fn size(&self) -> (usize, usize) {
-                match self {
-                    $(Self::$variant(config) => (config.layers, config.hidden),)*
+            /// The same model with as many layers, as wide, as another one: what a comparison wants.
+            pub fn sized_like(mut self, other: &Self) -> Self {
+                match &mut self {
+                    $(Self::$variant(config) => config.hidden = other.hidden(),)*
                 }
+                self.with_layers(other.layers())
             }
 
             /// Other names of its settings, as `(alias, name)`.

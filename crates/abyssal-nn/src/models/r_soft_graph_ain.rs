@@ -1,6 +1,8 @@
 //! Fuzzy R-SoftGraphAIN (*Curriculum-Enhanced Residual Soft An-Isotropic Normalization for Over-smoothness in Deep
 //! GNNs*, AAAI 2024, Algorithm 1), the model that does not collapse with depth.
 
+use std::ops::Range;
+
 use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +14,7 @@ use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, Backbone, BackboneAggregation};
 use crate::error::{require, require_rate, require_shares, require_size, require_unit};
 use crate::frozen::Frozen;
+use crate::soft_layer::Connections;
 use crate::{
     Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Rank, RankRounding, SoftLayer,
 };
@@ -226,7 +229,15 @@ impl<T: Scalar> Model<T> for RSoftGraphAin<T> {
         self.config.output_dropout
     }
 
-    fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError> {
+    fn recomputes(&self) -> bool {
+        !self.config.frozen
+    }
+
+    fn forward<'m>(
+        &'m self,
+        pass: &Pass<'_, 'm, T>,
+        graph: &'m GraphInput<T>,
+    ) -> Result<Variable<T>, NnError> {
         let config = &self.config;
         let (of_layers, of_head) = pass.parameters.split_at(pass.parameters.len() - 2 * config.head_layers);
         let hidden = if config.frozen {
@@ -252,35 +263,54 @@ impl<T: Scalar> Model<T> for RSoftGraphAin<T> {
 
 impl<T: Scalar> RSoftGraphAin<T> {
     /// The embedding after all normalised layers; `None` if there are none, and the classifier reads the features.
-    fn embed(
-        &self,
-        pass: &Pass<T>,
-        graph: &GraphInput<T>,
+    fn embed<'m>(
+        &'m self,
+        pass: &Pass<'_, 'm, T>,
+        graph: &'m GraphInput<T>,
         parameters: &[Variable<T>],
     ) -> Result<Option<Variable<T>>, NnError> {
-        let config = &self.config;
-        let layer = config.layer();
-        let (of_input, of_layers) = parameters.split_at(if config.backbone.is_weightless() { 2 } else { 0 });
-        let mut hidden = match of_input {
+        let layers = self.config.normalized_layers();
+        let (of_input, of_layers) =
+            parameters.split_at(if self.config.backbone.is_weightless() { 2 } else { 0 });
+        let reduced = match of_input {
             [weight, bias] => {
                 let product = graph.transform(pass.tape, &self.embedding(pass, &None), weight);
                 Some(pass.tape.activate(&product, Some(bias), Activation::Identity, None))
             }
             _ => None,
         };
-        let mut connections = None;
-        for index in 0..config.normalized_layers() {
-            let count = self.aggregation.parameters();
-            let weights = &of_layers[index * count..(index + 1) * count];
+        let state = Vec::from_iter(reduced);
+        let state = pass.through_layers(layers, of_layers, state, move |pass, range, state| {
+            self.run(pass, graph, range, state)
+        })?;
+        Ok(state.into_iter().next())
+    }
+
+    /// Some layers, counted from 0, on a pass with their weights: from the state before them to that after them, which is
+    /// what the next layer connects to. Before the first layer there is an embedding or nothing.
+    fn run(
+        &self,
+        pass: &Pass<T>,
+        graph: &GraphInput<T>,
+        range: Range<usize>,
+        state: &[Variable<T>],
+    ) -> Result<Vec<Variable<T>>, NnError> {
+        let layer = self.config.layer();
+        let count = self.aggregation.parameters();
+        let mut hidden = state.first().cloned();
+        let mut connections =
+            if range.start == 0 { None } else { layer.connections_after(range.start, state) };
+        for (place, index) in range.enumerate() {
+            let weights = &pass.parameters[place * count..(place + 1) * count];
             let embedding = self.embedding(pass, &hidden);
             let aggregated = self.aggregation.aggregate(pass, graph, index, &embedding, weights);
-            let dropout = pass.dropout(config.hidden_dropout, 1 + index as u32);
+            let dropout = pass.dropout(self.config.hidden_dropout, 1 + index as u32);
             let output = layer.apply(pass.tape, &aggregated, &mut connections, dropout);
             let output = output.map_err(|source| NnError::Layer { layer: index + 1, source })?;
             pass.observe(&output);
             hidden = Some(output);
         }
-        Ok(hidden)
+        Ok(connections.map(Connections::into_variables).unwrap_or_default())
     }
 
     fn embedding<'a>(&self, pass: &Pass<T>, hidden: &'a Option<Variable<T>>) -> Embedding<'a, T> {

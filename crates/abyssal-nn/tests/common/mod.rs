@@ -9,6 +9,7 @@ pub mod properties;
 pub mod reference;
 pub mod zoo;
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use abyssal_graph::{Features, Graph};
@@ -47,7 +48,8 @@ impl Problem {
         let model = config.build(self.shape());
         let parameters = Parameters::initialize(&model.specs(), seed);
         let input = GraphInput::new(&self.graph, &self.features);
-        Setup { model, parameters, input, targets: Arc::clone(&self.targets), mode: Mode::Evaluation }
+        let targets = Arc::clone(&self.targets);
+        Setup { model, parameters, input, targets, mode: Mode::Evaluation, recomputed: None }
     }
 }
 
@@ -59,6 +61,8 @@ pub struct Setup<T: Scalar> {
     pub targets: Arc<Targets>,
     /// Evaluation, which drops nothing, until set.
     pub mode: Mode,
+    /// How many layers are computed again together on the way back: none until set.
+    pub recomputed: Option<NonZeroUsize>,
 }
 
 /// What a training pass gives.
@@ -91,7 +95,7 @@ impl<T: Scalar> Setup<T> {
     pub fn try_train(&self) -> Result<Outcome<T>, NnError> {
         let pool = Pool::new();
         let tape = Tape::recording(&pool);
-        let pass = Pass::new(&tape, &self.parameters, self.mode);
+        let pass = Pass::new(&tape, &self.parameters, self.mode).recomputing(self.recomputed);
         let logits = pass.drop_scores(&self.model.forward(&pass, &self.input)?, self.model.score_dropout());
         let loss = tape.cross_entropy(&logits, &self.targets);
         let variables = pass.parameters;

@@ -29,7 +29,7 @@ pub enum Activation {
 /// The slope of [`Activation::LeakyRelu`] below zero.
 const LEAK: f64 = 0.01;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y = dropout(σ(X + 1·b))`. Shapes: X and Y are n×d, b is 1×d.
     pub fn activate(
         &self,

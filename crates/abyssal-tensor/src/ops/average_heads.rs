@@ -7,7 +7,7 @@ use crate::parallel::for_each_block;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
 use crate::vectorized::vectorized;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y_i = 1/K · Σ_k X_ik`, where `X_ik` is the k-th of K equal parts of row i. Shapes: X is n×(K·d), Y n×d.
     ///
     /// # Panics

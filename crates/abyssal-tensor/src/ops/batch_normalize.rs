@@ -11,7 +11,7 @@ use crate::{Matrix, Scalar};
 /// `ε`: added to variances, so that constant columns stay finite. As in PyTorch.
 pub(super) const EPSILON: f64 = 1e-5;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// Batch normalisation (Ioffe and Szegedy, ICML 2015) over all rows:
     ///
     /// `Y = γ∘(X - μ)/√(σ² + ε) + β`, `ε = 1e-5`, with `μ` and `σ²` (biased) the mean and the variance of every

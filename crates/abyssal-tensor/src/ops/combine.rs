@@ -50,7 +50,19 @@ pub struct Connections<T: Scalar> {
     initial: Variable<T>,
 }
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Connections<T> {
+    /// `S_last` and `S_init`, to be handed through a [stretch](Tape::stretch).
+    pub fn into_variables(self) -> [Variable<T>; 2] {
+        [self.last, self.initial]
+    }
+
+    /// What [`Connections::into_variables`] gave.
+    pub fn from_variables(last: Variable<T>, initial: Variable<T>) -> Self {
+        Self { last, initial }
+    }
+}
+
+impl<T: Scalar> Tape<'_, T> {
     /// `T·Z`: every column minus its mean. Shape n×d.
     pub fn center(&self, input: &Variable<T>) -> Variable<T> {
         let (rows, columns) = input.shape();

@@ -6,7 +6,7 @@ use crate::Scalar;
 use crate::parallel::for_each_block;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y = [X_1 | X_2 | …]`. Shapes: X_k is n×d_k, Y n×Σd_k.
     ///
     /// # Panics

@@ -9,7 +9,7 @@ use crate::parallel::{for_each_block, partial_count, sum_over_rows};
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y = [α_1·X_1 | α_2·X_2 | …]`, `α = softmax(a)` with learnable a. Shapes: a is 1×K, each of the K terms n×d, Y
     /// n×(K·d).
     ///

@@ -14,7 +14,7 @@ pub struct Targets {
     pub classes: Vec<u32>,
 }
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `L = -1/|R| · Σ_{r∈R} log softmax(Z_r)[y_r]`. Shapes: Z is n×C, L 1×1.
     ///
     /// # Panics

@@ -8,7 +8,7 @@ use crate::parallel::for_each_block;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
 use crate::vectorized::vectorized;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `y_i = 0` with the probability of the dropout, else `x_i / (1 - rate)`. Shapes n×d.
     ///
     /// Whether a row is dropped depends on the stream and its index alone.

@@ -8,7 +8,7 @@ use crate::parallel::{for_each_block, partial_count, sum_while_writing};
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y = Σ_k diag(σ(X_k·s))·X_k` with the logistic σ. Shapes: s is d×1, each term and Y n×d.
     ///
     /// # Panics

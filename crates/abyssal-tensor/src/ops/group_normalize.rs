@@ -14,7 +14,7 @@ use crate::{Matrix, Scalar};
 /// So many columns are kept in registers while groups are summed.
 const STRETCH: usize = 16;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// Differentiable group normalisation (Zhou et al.: *Towards deeper graph neural networks with differentiable group
     /// normalization*, NeurIPS 2020):
     ///

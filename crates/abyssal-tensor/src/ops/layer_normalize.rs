@@ -9,7 +9,7 @@ use crate::parallel::{for_each_block, partial_count, sum_while_writing};
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// Layer normalisation (Ba, Kiros and Hinton, 2016) of every row:
     ///
     /// `y_i = γ∘(x_i - μ_i)/√(σ_i² + ε) + β`, `ε = 1e-5`, with `μ_i` and `σ_i²` (biased) the mean and the variance of

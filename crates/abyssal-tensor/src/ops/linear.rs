@@ -9,7 +9,7 @@ use crate::gemm::{multiply_into, rows_of, transposed_product_into, transposed_pr
 use crate::parallel::sum_while_writing;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y = X · W`. Shapes: X is n×d, W d×e, Y n×e.
     pub fn linear(&self, input: &Variable<T>, weight: &Variable<T>) -> Variable<T> {
         let mut output = self.pool().take(input.rows(), weight.columns());

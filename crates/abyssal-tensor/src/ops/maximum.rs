@@ -7,7 +7,7 @@ use crate::parallel::{for_each_block, for_each_block_of};
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
 use crate::vectorized::vectorized;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y_ij = max_k (X_k)_ij`; of equal values the first counts, and a NaN is larger than everything. All shapes n×d.
     ///
     /// # Panics

@@ -8,7 +8,7 @@ use crate::parallel::{block_rows, partial_count, sum_over_rows};
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y = Σ_k γ_k·X_k` with learnable γ. Shapes: γ is 1×K, each of the K terms and Y n×d.
     ///
     /// # Panics

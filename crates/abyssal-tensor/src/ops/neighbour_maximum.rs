@@ -10,7 +10,7 @@ use crate::{Scalar, SparseOperator};
 /// Positions up to here are exact in single precision.
 const LARGEST_POSITION: usize = 1 << 24;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y_ic = max_j X_jc`, where j runs over the stored entries of row i of the pattern; a row without entries gives
     /// zeros. Shapes: the pattern is m×n, X n×d, Y m×d.
     ///

@@ -9,7 +9,7 @@ use crate::parallel::for_each_block;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// NodeNorm (Zhou et al.: *Understanding and resolving performance degradation in deep graph convolutional
     /// networks*, CIKM 2021): `y_i = x_i / σ_i^(1/p)` with `σ_i = √(var(x_i) + ε)`, `ε = 1e-5`. Shapes n×d.
     ///

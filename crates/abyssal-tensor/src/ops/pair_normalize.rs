@@ -28,7 +28,7 @@ pub enum PairNormalization {
     PnScs,
 }
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// PairNorm (Zhao and Akoglu: *PairNorm: tackling oversmoothing in GNNs*, ICLR 2020) with scale s; the variants have
     /// the formulas. `ε = 1e-6` stands under the root, as in the released code. Shapes n×d.
     pub fn pair_normalize(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
 use crate::{Scalar, SparseOperator};
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y = A · X` with constant A. Shapes: A is m×n, X n×d, Y m×d.
     pub fn propagate(&self, operator: &Arc<SparseOperator<T>>, input: &Variable<T>) -> Variable<T> {
         let mut output = self.pool().take(operator.matrix().rows(), input.columns());

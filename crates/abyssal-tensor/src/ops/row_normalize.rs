@@ -11,7 +11,7 @@ use crate::vectorized::vectorized;
 /// Shorter rows are divided by this instead of their length, as in `torch.nn.functional.normalize`.
 const SHORTEST: f64 = 1e-12;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y_i = X_i / max(‖X_i‖, 10⁻¹²)`. Shapes: X and Y are n×d. A row of zeros stays one.
     pub fn row_normalize(&self, input: &Variable<T>) -> Variable<T> {
         let (rows, columns) = input.shape();

@@ -8,7 +8,7 @@ use crate::parallel::{for_each_block, partial_count, sum_over_rows};
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Z = (1 + ε)·X + Y`. Shapes: X, Y and Z are n×d, ε is 1×1.
     ///
     /// # Panics

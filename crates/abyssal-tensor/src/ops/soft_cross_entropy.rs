@@ -35,7 +35,7 @@ impl<T: Scalar> SoftTargets<T> {
     }
 }
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `L = -1/|R| · Σ_{r∈R} Σ_c Y_rc·log softmax(Z_r)_c` over the rows R that count. Shapes: Z and Y are n×C, L is 1×1.
     ///
     /// # Panics

@@ -36,7 +36,7 @@ pub struct SoftNormalization {
     pub activation: Activation,
 }
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `H = dropout(σ(B·M))`, `M = a·U f(Λ) Uᵀ + (1 - a)·I`, `BᵀB = U Λ Uᵀ` (see [`crate::spectral`]).
     ///
     /// Shapes: B and H are n×d. Cost: one Gram product, one d×d eigen-decomposition, one n×d×d product.

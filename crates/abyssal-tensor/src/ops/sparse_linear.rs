@@ -6,7 +6,7 @@ use super::Dropout;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
 use crate::{Scalar, SparseOperator};
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y = dropout(X)·W` with constant sparse X. Shapes: X is n×f, W f×d, Y n×d.
     ///
     /// Dropping a zero changes nothing, so dropout visits stored values only.

@@ -8,7 +8,7 @@ use crate::parallel::for_each_block;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
 use crate::vectorized::vectorized;
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y = Σ_k c_k·X_k` with constant coefficients. All shapes n×d.
     ///
     /// # Panics

@@ -24,6 +24,11 @@ impl<T: Scalar> Gradients<T> {
         self.slots[slot].take()
     }
 
+    /// Puts back what [`Gradients::take_slot`] took, or what has become of it.
+    pub(super) fn put(&mut self, slot: usize, gradient: Option<Buffer<T>>) {
+        self.slots[slot] = gradient;
+    }
+
     /// The store of buffers, for operations that need room on their way back.
     pub(crate) fn pool(&self) -> &Pool<T> {
         &self.pool

@@ -7,6 +7,7 @@
 
 mod gradients;
 mod pool;
+mod stretch;
 
 use std::cell::RefCell;
 use std::ops::Deref;
@@ -64,17 +65,17 @@ impl<T: Scalar> Deref for Variable<T> {
     }
 }
 
-/// One pass of computation, recorded or not.
-pub struct Tape<T: Scalar> {
+/// One pass of computation, recorded or not. What it records may borrow for `'a`.
+pub struct Tape<'a, T: Scalar> {
     pool: Pool<T>,
     recording: bool,
     /// One entry a slot; `None` for parameters, which have no way further back.
-    steps: RefCell<Vec<Option<Box<dyn Backward<T>>>>>,
+    steps: RefCell<Vec<Option<Box<dyn Backward<T> + 'a>>>>,
     /// Slots of second outputs, whose gradients the step right after them takes.
     states: RefCell<Vec<usize>>,
 }
 
-impl<T: Scalar> Tape<T> {
+impl<'a, T: Scalar> Tape<'a, T> {
     /// A tape that can go back.
     pub fn recording(pool: &Pool<T>) -> Self {
         Self { pool: pool.clone(), recording: true, steps: RefCell::default(), states: RefCell::default() }
@@ -118,25 +119,30 @@ impl<T: Scalar> Tape<T> {
     /// If the shapes of variable and gradient differ.
     pub fn backward_from(self, output: &Variable<T>, gradient: Buffer<T>) -> Gradients<T> {
         assert_eq!(output.shape(), gradient.shape(), "backward: shape of the gradient");
-        let mut steps = self.steps.into_inner();
-        let mut gradients = Gradients::new(steps.len(), self.pool);
+        let mut gradients = Gradients::new(self.steps.borrow().len(), self.pool.clone());
         gradients.add(output.slot, gradient);
+        self.gather(&mut gradients);
+        gradients
+    }
+
+    /// Goes back from the gradients that are there to all others.
+    fn gather(self, gradients: &mut Gradients<T>) {
+        let mut steps = self.steps.into_inner();
         while let Some(step) = steps.pop() {
             if let Some(step) = step
                 && let Some(gradient) = gradients.take_slot(steps.len())
             {
-                step.backward(gradient, &mut gradients);
+                step.backward(gradient, gradients);
             }
         }
         for state in self.states.into_inner() {
             let lost = gradients.take_slot(state).is_some();
             assert!(!lost, "connections were used, but not the embedding they were combined into");
         }
-        gradients
     }
 
     /// Wraps the output of an operation; `step` is recorded if a gradient can flow through it.
-    pub(crate) fn record<S: Backward<T> + 'static>(
+    pub(crate) fn record<S: Backward<T> + 'a>(
         &self,
         output: Arc<Buffer<T>>,
         inputs: &[Slot],
@@ -155,7 +161,7 @@ impl<T: Scalar> Tape<T> {
         slot
     }
 
-    fn push(&self, step: Option<Box<dyn Backward<T>>>) -> usize {
+    fn push(&self, step: Option<Box<dyn Backward<T> + 'a>>) -> usize {
         let mut steps = self.steps.borrow_mut();
         steps.push(step);
         steps.len() - 1

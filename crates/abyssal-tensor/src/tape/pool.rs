@@ -49,6 +49,19 @@ impl<T: Scalar> Pool<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many free buffers there are of each length, in values.
+    pub fn lengths(&self) -> Vec<(usize, usize)> {
+        self.shelves().buffers.iter().map(|(&length, free)| (length, free.len())).collect()
+    }
+
+    /// The bytes of all free room for eigen-decompositions.
+    pub fn spectral_bytes(&self) -> usize {
+        let shelves = self.shelves();
+        let spectra = shelves.spectra.iter().map(|(d, free)| free.len() * (d + 1) * d * size_of::<T>());
+        let workspaces = shelves.workspaces.values().flatten().map(SpectralWorkspace::bytes);
+        spectra.sum::<usize>() + workspaces.sum::<usize>()
+    }
+
     /// A matrix with arbitrary contents: whoever asks for it writes every value.
     pub fn take(&self, rows: usize, columns: usize) -> Buffer<T> {
         let length = rows * columns;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use abyssal_train::memory::{MemoryMode, MemorySettings, parse_bytes};
 use clap::Args;
 use toml::Value;
 
@@ -27,6 +28,8 @@ Examples:
       Other settings; the paper's letters work.
   abyssal train --config runs/csbm-r-soft-graph-ain-0001/r-soft-graph-ain/seed-0/config.toml
       Repeat a run.
+  abyssal train --dataset cora --no-curriculum --layers 1000 --memory-budget 1GiB
+      A thousand layers in a gibibyte.
   abyssal train --resume runs/csbm-r-soft-graph-ain-0001
       Go on after an interruption.
 
@@ -91,6 +94,18 @@ pub struct TrainArguments {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub threads: u16,
 
+    /// What a training pass keeps: auto, full, or checkpoint:K. Results do not depend on it.
+    ///
+    /// full keeps what every layer computed until the gradient comes back to it. checkpoint:K keeps what every K layers
+    /// give and computes the rest again, one more forward pass for much less memory. auto is full if that fits into the
+    /// budget, else checkpoint with the best K.
+    #[arg(long, value_name = "MODE", default_value_t)]
+    pub memory: MemoryMode,
+
+    /// The most memory to use, such as 2GiB; a run that will not fit says so before it starts [default: what is free].
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub memory_budget: Option<u64>,
+
     /// Where to keep the run [default: the first free runs/DATASET-MODEL-0001].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -140,6 +155,11 @@ impl TrainArguments {
             set("teacher.models", Value::Array(Vec::new()));
         }
         settings
+    }
+
+    /// How much memory may be used.
+    pub fn memory_settings(&self) -> MemorySettings {
+        MemorySettings { mode: self.memory, budget: self.memory_budget }
     }
 
     /// Whether `--split geom-gcn` asks for all of its splits.

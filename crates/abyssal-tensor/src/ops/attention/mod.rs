@@ -14,7 +14,7 @@ use inputs::Inputs;
 pub(super) use kernels::dot;
 use kernels::{attention_weights, drop_values, multiply_ends, score_backward, weigh_rows};
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y_i = ‖_k Σ_j dropout(α_ijk)·X_jk`, `α_i·k = softmax_j LeakyReLU(⟨t_k, X_ik⟩ + ⟨s_k, X_jk⟩)`, where j runs over
     /// the stored entries of row i of the pattern and `X_jk` is the k-th of the K equal parts of row j.
     ///

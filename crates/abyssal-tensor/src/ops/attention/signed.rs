@@ -11,7 +11,7 @@ use crate::tape::{Backward, Buffer, Gradients, Pool, Tape, Variable};
 use crate::vectorized::vectorized;
 use crate::{Csr, Scalar, SparseOperator};
 
-impl<T: Scalar> Tape<T> {
+impl<T: Scalar> Tape<'_, T> {
     /// `Y_i = Σ_j dropout(g_ij)·A_ij·X_j`, `g_ij = tanh(⟨t, X_i⟩ + ⟨s, X_j⟩)`, where j runs over the stored entries of
     /// row i of A: what a node is told counts from -1 to 1 times as much as A says.
     ///

@@ -1,0 +1,182 @@
+//! How much memory training may take, and what is given up to take less.
+//!
+//! A training pass keeps what every layer computed until the gradient comes back to it. Where that is too much, only what
+//! every `k` layers give is kept, and what lies between is computed again: one more forward pass, for memory that grows with
+//! `L/k + k` instead of `L`. Nothing that is learnt depends on it, so it is no part of a run's configuration.
+
+mod footprint;
+mod system;
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::str::FromStr;
+
+use abyssal_graph::Dataset;
+
+use crate::{Config, TrainError};
+use footprint::Footprints;
+pub(crate) use system::peak_memory_bytes;
+use system::{available_memory_bytes, present_memory_bytes};
+
+/// What a training pass keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryMode {
+    /// All, if that fits; else as little as possible.
+    #[default]
+    Auto,
+    /// All.
+    Full,
+    /// What every so many layers give.
+    Checkpoint(NonZeroUsize),
+}
+
+impl FromStr for MemoryMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let layers = text.strip_prefix("checkpoint:").map(str::parse);
+        match (text, layers) {
+            ("auto", _) => Ok(Self::Auto),
+            ("full", _) => Ok(Self::Full),
+            (_, Some(Ok(layers))) => Ok(Self::Checkpoint(layers)),
+            _ => {
+                Err("expected auto, full, or checkpoint:K with K layers computed again together".to_string())
+            }
+        }
+    }
+}
+
+impl fmt::Display for MemoryMode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => formatter.write_str("auto"),
+            Self::Full => formatter.write_str("full"),
+            Self::Checkpoint(layers) => write!(formatter, "checkpoint:{layers}"),
+        }
+    }
+}
+
+/// What the user allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemorySettings {
+    /// What a pass keeps.
+    pub mode: MemoryMode,
+    /// The most bytes this process may have; what the system has free, if not given.
+    pub budget: Option<u64>,
+}
+
+/// How a run will use memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryPlan {
+    /// [`MemoryMode::Full`] or [`MemoryMode::Checkpoint`].
+    pub mode: MemoryMode,
+    /// The largest memory this process will have, estimated.
+    pub bytes: u64,
+}
+
+impl MemoryPlan {
+    /// Decides how to train a model on a dataset that is in memory already.
+    ///
+    /// # Errors
+    /// If it cannot be done within the budget, or the model cannot compute layers again.
+    pub fn new(config: &Config, dataset: &Dataset, settings: &MemorySettings) -> Result<Self, TrainError> {
+        let footprints = Footprints::of(config, dataset);
+        // Loading data may have taken more than training will.
+        let (present, peak) = (present_memory_bytes().unwrap_or(0), peak_memory_bytes().unwrap_or(0));
+        let plan = |mode| {
+            let recomputed = recomputed(mode);
+            MemoryPlan { mode, bytes: peak.max(present + footprints.bytes(recomputed)) }
+        };
+        let budget = settings.budget.or_else(|| Some(present + available_memory_bytes()?));
+        let fits = |plan: &MemoryPlan| budget.is_none_or(|budget| plan.bytes <= budget);
+        let frugal = footprints.most_frugal().map(|layers| plan(MemoryMode::Checkpoint(layers)));
+        let wanted = match settings.mode {
+            MemoryMode::Auto => Some(plan(MemoryMode::Full)).filter(fits).or(frugal),
+            MemoryMode::Checkpoint(_) if frugal.is_none() => {
+                let model = config.model.name().to_string();
+                return Err(TrainError::NotRecomputable { model });
+            }
+            mode => Some(plan(mode)),
+        };
+        let wanted = wanted.unwrap_or_else(|| plan(MemoryMode::Full));
+        match budget {
+            Some(budget) if !fits(&wanted) => {
+                Err(TrainError::TooLarge { plan: wanted, budget, instead: frugal.filter(fits) })
+            }
+            _ => Ok(wanted),
+        }
+    }
+
+    /// How many layers are computed again together.
+    pub fn recomputed(&self) -> Option<NonZeroUsize> {
+        recomputed(self.mode)
+    }
+}
+
+fn recomputed(mode: MemoryMode) -> Option<NonZeroUsize> {
+    match mode {
+        MemoryMode::Checkpoint(layers) => Some(layers),
+        _ => None,
+    }
+}
+
+/// A number of bytes for people: `1.5 GiB`.
+pub fn readable_bytes(bytes: u64) -> String {
+    match bytes as f64 / f64::from(1 << 20) {
+        mebibytes if mebibytes < 10.0 => format!("{mebibytes:.1} MiB"),
+        mebibytes if mebibytes < 1000.0 => format!("{mebibytes:.0} MiB"),
+        mebibytes => format!("{:.1} GiB", mebibytes / 1024.0),
+    }
+}
+
+/// Reads a number of bytes: `2GiB`, `1.5 GB`, `300M`. `K`, `M`, `G` and `T` count by 1024, with `B` after them by 1000.
+///
+/// # Errors
+/// If it is no positive number with such a unit.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let split = text.find(|character: char| !character.is_ascii_digit() && character != '.');
+    let (number, unit) = text.split_at(split.unwrap_or(text.len()));
+    let unit = unit.trim().to_ascii_lowercase();
+    let power = |prefix: &str| ["", "k", "m", "g", "t"].iter().position(|one| *one == prefix);
+    let factor = match unit.as_bytes() {
+        [] | [b'b'] => Some(1.0),
+        [.., b'i', b'b'] => power(&unit[..unit.len() - 2]).map(|power| 1024f64.powi(power as i32)),
+        [.., b'b'] => power(&unit[..unit.len() - 1]).map(|power| 1000f64.powi(power as i32)),
+        _ => power(&unit).map(|power| 1024f64.powi(power as i32)),
+    };
+    let bytes = number.parse::<f64>().ok().zip(factor).map(|(number, factor)| number * factor);
+    match bytes.filter(|bytes| (1.0..1e18).contains(bytes)) {
+        Some(bytes) => Ok(bytes as u64),
+        None => Err("expected a number of bytes, such as 2GiB or 800MB".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_read_as_they_are_written() {
+        for text in ["auto", "full", "checkpoint:1", "checkpoint:250"] {
+            assert_eq!(text.parse::<MemoryMode>().unwrap().to_string(), text);
+        }
+        for text in ["", "none", "checkpoint", "checkpoint:", "checkpoint:0", "checkpoint:-3"] {
+            assert!(text.parse::<MemoryMode>().unwrap_err().contains("checkpoint:K"), "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_read_with_their_units() {
+        let cases =
+            [("12", 12), ("2GiB", 2 << 30), ("2g", 2 << 30), ("1.5 GB", 1_500_000_000), ("64 kb", 64_000)];
+        for (text, bytes) in cases {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "GiB", "-1", "0", "1x", "1 giga", "1e99", "ib", "nan"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+        assert_eq!(readable_bytes(3 << 19), "1.5 MiB");
+        assert_eq!(readable_bytes(300 << 20), "300 MiB");
+        assert_eq!(readable_bytes(3 << 29), "1.5 GiB");
+    }
+}

@@ -1,0 +1,90 @@
+//! `abyssal train --memory`: less memory, the same bits, and a word before a run that cannot fit.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::{abyssal, fail, stderr};
+use serde_json::Value;
+
+const OURS: &str = "r-soft-graph-ain";
+const DEEP: [&str; 8] = [
+    "--set",
+    "model.layers=48",
+    "--set",
+    "model.hidden=32",
+    "--set",
+    "data.nodes=3000",
+    "--set",
+    "train.epochs=2",
+];
+
+fn command(out: &Path, model: &str, arguments: &[&str]) -> Command {
+    let mut command = abyssal(&["train", "--model", model]);
+    command.args(DEEP).args(arguments).arg("--out").arg(out);
+    command
+}
+
+/// What training says on standard error, and its result.
+fn train(out: &Path, model: &str, arguments: &[&str]) -> (String, Value) {
+    let output = command(out, model, arguments).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let result = std::fs::read_to_string(out.join("result.json")).unwrap();
+    (stderr(&output), serde_json::from_str(&result).unwrap())
+}
+
+/// The estimate of a run, in bytes.
+fn estimate(text: &str) -> f64 {
+    let line = text.lines().find(|line| line.contains(" of memory")).expect("an estimate");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let unit = if words[2] == "GiB" { 1 << 30 } else { 1 << 20 };
+    words[1].parse::<f64>().unwrap() * f64::from(unit)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn estimates_are_close_to_what_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let cases: [(&str, &[&str]); 6] = [
+        (OURS, &[]),
+        (OURS, &["--memory", "checkpoint:7"]),
+        ("gcnii", &[]),
+        ("gcnii", &["--memory", "checkpoint:6", "--threads", "1"]),
+        ("gat", &["--set", "model.layers=3"]),
+        ("appnp", &["--set", "model.layers=10"]),
+    ];
+    for (index, (model, arguments)) in cases.iter().enumerate() {
+        let (text, result) = train(&directory.path().join(index.to_string()), model, arguments);
+        let ratio = estimate(&text) / result["peak_memory_bytes"].as_f64().unwrap();
+        assert!((0.8..1.2).contains(&ratio), "{model} {arguments:?}: {ratio} of the measured memory");
+    }
+}
+
+#[test]
+fn saving_memory_changes_nothing_that_is_learnt() {
+    let directory = tempfile::tempdir().unwrap();
+    let [full, saving] = ["full", "checkpoint:5"].map(|mode| {
+        let out = directory.path().join(mode.replace(':', "-"));
+        train(&out, OURS, &["--set", "model.hidden_dropout=0.2", "--memory", mode]);
+        ["model.safetensors", "metrics.jsonl", "diagnosis.json"]
+            .map(|file| std::fs::read(out.join(file)).unwrap())
+    });
+    assert!(full == saving);
+}
+
+#[test]
+fn a_run_that_does_not_fit_says_so_before_it_starts() {
+    let directory = tempfile::tempdir().unwrap();
+    let refused = |model: &str, arguments: &[&str]| {
+        fail(&mut command(&directory.path().join(arguments.concat()), model, arguments), 1)
+    };
+    let message = refused(OURS, &["--memory", "full", "--memory-budget", "40MiB"]);
+    assert!(message.contains("40 MiB may be used; --memory checkpoint:"), "{message}");
+    let message = refused(OURS, &["--memory-budget", "1MiB"]);
+    assert!(message.contains("take fewer layers"), "{message}");
+    let message = refused("appnp", &["--memory", "checkpoint:3"]);
+    assert!(message.contains("appnp cannot compute layers again"), "{message}");
+    let (text, _) = train(&directory.path().join("auto"), OURS, &["--memory-budget", "40MiB"]);
+    assert!(text.contains("layers at a time computed again"), "{text}");
+}
