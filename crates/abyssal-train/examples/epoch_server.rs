@@ -1,48 +1,49 @@
-//! Our side of `bench/compare.py` and `bench/baselines.py`: trains an epoch at a time.
+//! Our side of the benchmarks in `bench/`: trains an epoch at a time.
 //!
-//! `epoch_server WORKLOAD.safetensors --threads N` takes graph, weights and settings from a file,
-//! `epoch_server data.name=cora model.name=gcn … --threads N` takes any settings. It prints `ready`; then every line on
-//! standard input is answered with one epoch and a JSON line `{"seconds": …, "loss": …, "validation_accuracy": …}`.
+//! `epoch_server --export WORKLOAD.safetensors --threads N data.name=cora model.name=gcn …` writes the graph, the features as
+//! they are prepared, the split, the initial weights and all settings to a file, so that the other side can compute the same.
+//! Then it prints `ready`, and answers every line on standard input with one epoch and a JSON line: `seconds`, `loss`,
+//! `validation_accuracy` and `peak_memory`, the largest memory of this process so far, in bytes.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::io::{BufRead, Write};
+use std::path::Path;
 use std::time::Instant;
 
-use abyssal_graph::{Dataset, Features, Graph, Library, Split};
-use abyssal_nn::Parameters;
+use abyssal_graph::{Dataset, Features, Library};
+use abyssal_tensor::Csr;
 use abyssal_tensor::parallel::with_threads;
-use abyssal_tensor::{Csr, Matrix};
-use abyssal_train::{Config, Trainer, TrainerState};
-use safetensors::SafeTensors;
-use serde_json::Value;
+use abyssal_train::memory::peak_memory_bytes;
+use abyssal_train::{Config, Trainer};
+use safetensors::tensor::{Dtype, TensorView, serialize_to_file};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [given @ .., flag, threads] = arguments.as_slice() else {
-        return Err("usage: epoch_server WORKLOAD.safetensors|SETTINGS… --threads N".into());
+    let [export, path, flag, threads, settings @ ..] = arguments.as_slice() else {
+        return Err("usage: epoch_server --export FILE --threads N KEY=VALUE…".into());
     };
-    if flag != "--threads" {
-        return Err(format!("unknown option {flag}").into());
+    if (export.as_str(), flag.as_str()) != ("--export", "--threads") {
+        return Err(format!("expected --export and --threads, not {export} and {flag}").into());
     }
-    with_threads(threads.parse()?, || match given {
-        [path] if path.ends_with(".safetensors") => serve(load(&std::fs::read(path)?)?),
-        settings => serve(load_settings(settings)?),
+    with_threads(threads.parse()?, || {
+        let config = Config::resolve(None, &settings.iter().map(setting).collect::<Outcome<Vec<_>>>()?)?;
+        let dataset = config.data.load(&Library::from_environment(None))?;
+        let trainer = Trainer::new(&config, &dataset)?;
+        write_workload(Path::new(path), &config, &dataset, &trainer)?;
+        drop(dataset);
+        serve(trainer)
     })?
 }
 
-/// A trainer of settings such as `model.name=gcn`; values are TOML, or else text.
-fn load_settings(settings: &[String]) -> Outcome<Trainer> {
-    let parse = |setting: &String| -> Outcome<(String, toml::Value)> {
-        let (key, text) = setting.split_once('=').ok_or(format!("{setting} is not KEY=VALUE"))?;
-        let table: Result<toml::Table, _> = format!("value = {text}").parse();
-        let value = table.ok().and_then(|mut table| table.remove("value"));
-        Ok((key.to_string(), value.unwrap_or_else(|| text.into())))
-    };
-    let config = Config::resolve(None, &settings.iter().map(parse).collect::<Outcome<Vec<_>>>()?)?;
-    let dataset = config.data.load(&Library::from_environment(None))?;
-    Ok(Trainer::new(&config, &dataset)?)
+/// A setting such as `model.name=gcn`; its value is TOML, or else text.
+fn setting(text: &String) -> Outcome<(String, toml::Value)> {
+    let (key, value) = text.split_once('=').ok_or(format!("{text} is not KEY=VALUE"))?;
+    let table: Result<toml::Table, _> = format!("value = {value}").parse();
+    let parsed = table.ok().and_then(|mut table| table.remove("value"));
+    Ok((key.to_string(), parsed.unwrap_or_else(|| value.into())))
 }
 
 fn serve(mut trainer: Trainer) -> Outcome<()> {
@@ -57,6 +58,7 @@ fn serve(mut trainer: Trainer) -> Outcome<()> {
             "seconds": start.elapsed().as_secs_f64(),
             "loss": metrics.loss,
             "validation_accuracy": metrics.validation_accuracy,
+            "peak_memory": peak_memory_bytes(),
         });
         writeln!(output, "{answer}")?;
         output.flush()?;
@@ -64,84 +66,62 @@ fn serve(mut trainer: Trainer) -> Outcome<()> {
     Ok(())
 }
 
-fn load(bytes: &[u8]) -> Outcome<Trainer> {
-    let tensors = SafeTensors::deserialize(bytes)?;
-    let (_, metadata) = SafeTensors::read_metadata(bytes)?;
-    let text = metadata.metadata().as_ref().and_then(|entries| entries.get("config"));
-    let workload: Value = serde_json::from_str(text.ok_or("the workload has no config")?)?;
-    let size = |key: &str| workload[key].as_u64().map(|value| value as usize).ok_or(format!("no {key}"));
-    let (nodes, features) = (size("nodes")?, size("features")?);
-
-    let edges = integers(&tensors, "edges")?;
-    let edges = edges.as_chunks::<2>().0.iter().map(|&[first, second]| (first as u32, second as u32));
-    let csr = Csr::new(
-        nodes,
-        features,
-        integers(&tensors, "features.row_offsets")?.into_iter().map(|offset| offset as usize).collect(),
-        integers(&tensors, "features.columns")?.into_iter().map(|column| column as u32).collect(),
-        floats(&tensors, "features.values")?,
-    )?;
-    let labels = integers(&tensors, "labels")?.into_iter().map(|label| Some(label as u32)).collect();
-    let mask = |name: &str| -> Outcome<Vec<bool>> {
-        Ok(tensors.tensor(name)?.data().iter().map(|&byte| byte != 0).collect())
+/// Writes what is trained, and on what.
+fn write_workload(path: &Path, config: &Config, dataset: &Dataset, trainer: &Trainer) -> Outcome<()> {
+    let mut tensors = Tensors::default();
+    let pairs: Vec<i64> =
+        dataset.graph().pairs().flat_map(|(first, second)| [first.into(), second.into()]).collect();
+    tensors.integers("edges", vec![pairs.len() / 2, 2], &pairs);
+    // A label that nobody knows is in no split, so any class will do.
+    let labels: Vec<i64> = dataset.labels().iter().map(|label| label.unwrap_or(0).into()).collect();
+    tensors.integers("labels", vec![labels.len()], &labels);
+    let features = match dataset.features() {
+        Features::Sparse(matrix) => matrix,
+        Features::Dense(matrix) => &Csr::from_dense(matrix),
     };
-    let split = Split::from_masks(&mask("train")?, &mask("validation")?, &mask("test")?)?;
-    let graph = Graph::from_edges(nodes, edges)?;
-    let dataset = Dataset::new("workload", graph, Features::Sparse(csr), labels, size("classes")?, split)?;
-
-    let config = Config::resolve(None, &settings(&workload))?;
-    let mut trainer = Trainer::new(&config, &dataset)?;
-    let given = trainer.state().parameters.iter().map(|(name, value)| {
-        let values = floats(&tensors, &format!("parameters.{name}"))?;
-        Ok((name.to_string(), Matrix::from_vec(value.rows(), value.columns(), values)))
-    });
-    let parameters = Parameters::from_named(given.collect::<Outcome<Vec<_>>>()?);
-    let state = TrainerState { parameters, ..trainer.state().clone() };
-    trainer.restore(state);
-    Ok(trainer)
-}
-
-/// The workload's settings, by our names.
-fn settings(workload: &Value) -> Vec<(String, toml::Value)> {
-    let mut settings = vec![("train.halve_at".to_string(), toml::Value::Array(Vec::new()))];
-    let sections = [
-        ("train", &["learning_rate", "weight_decay"][..]),
-        (
-            "model",
-            &[
-                "layers",
-                "hidden",
-                "strength",
-                "exponent",
-                "rank",
-                "gradient",
-                "centering",
-                "head",
-                "aggregated",
-                "residual",
-                "initial",
-                "residual_memory",
-                "initial_decay",
-                "hidden_dropout",
-            ],
-        ),
-    ];
-    for (section, keys) in sections {
-        for key in keys {
-            if let Ok(value) = toml::Value::try_from(&workload[key]) {
-                settings.push((format!("{section}.{key}"), value));
-            }
-        }
+    let offsets: Vec<i64> = features.offsets().iter().map(|&offset| offset as i64).collect();
+    let columns: Vec<i64> = features.indices().iter().map(|&column| column.into()).collect();
+    tensors.integers("features.offsets", vec![offsets.len()], &offsets);
+    tensors.integers("features.columns", vec![columns.len()], &columns);
+    tensors.floats("features.values", vec![columns.len()], features.values());
+    let split = dataset.split();
+    for (name, nodes) in [("train", split.train()), ("validation", split.validation())] {
+        let nodes: Vec<i64> = nodes.iter().map(|&node| node.into()).collect();
+        tensors.integers(name, vec![nodes.len()], &nodes);
     }
-    settings
+    for (name, value) in trainer.state().parameters.iter() {
+        tensors.floats(&format!("parameters.{name}"), vec![value.rows(), value.columns()], value.as_slice());
+    }
+    let settings = serde_json::json!({
+        "nodes": dataset.nodes(),
+        "features": features.columns(),
+        "classes": dataset.classes(),
+        "dense": matches!(dataset.features(), Features::Dense(_)),
+        "config": config,
+    });
+    tensors.write(path, settings.to_string())
 }
 
-fn integers(tensors: &SafeTensors, name: &str) -> Outcome<Vec<i64>> {
-    let chunks = tensors.tensor(name)?.data().as_chunks::<8>().0;
-    Ok(chunks.iter().map(|bytes| i64::from_le_bytes(*bytes)).collect())
-}
+/// Named arrays on their way into a file.
+#[derive(Default)]
+struct Tensors(Vec<(String, Dtype, Vec<usize>, Vec<u8>)>);
 
-fn floats(tensors: &SafeTensors, name: &str) -> Outcome<Vec<f32>> {
-    let chunks = tensors.tensor(name)?.data().as_chunks::<4>().0;
-    Ok(chunks.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+impl Tensors {
+    fn integers(&mut self, name: &str, shape: Vec<usize>, values: &[i64]) {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.0.push((name.to_string(), Dtype::I64, shape, bytes));
+    }
+
+    fn floats(&mut self, name: &str, shape: Vec<usize>, values: &[f32]) {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.0.push((name.to_string(), Dtype::F32, shape, bytes));
+    }
+
+    fn write(&self, path: &Path, settings: String) -> Outcome<()> {
+        let views = self.0.iter().map(|(name, kind, shape, bytes)| {
+            Ok((name.as_str(), TensorView::new(*kind, shape.clone(), bytes)?))
+        });
+        let metadata = HashMap::from([("workload".to_string(), settings)]);
+        Ok(serialize_to_file(views.collect::<Outcome<Vec<_>>>()?, Some(metadata), path)?)
+    }
 }

@@ -28,10 +28,10 @@ fn command(out: &Path, model: &str, arguments: &[&str]) -> Command {
 
 /// What training says on standard error, and its result.
 fn train(out: &Path, model: &str, arguments: &[&str]) -> (String, Value) {
-    let output = command(out, model, arguments).output().unwrap();
+    let output = command(out, model, arguments).output().expect("the program starts");
     assert!(output.status.success(), "{}", stderr(&output));
-    let result = std::fs::read_to_string(out.join("result.json")).unwrap();
-    (stderr(&output), serde_json::from_str(&result).unwrap())
+    let result = std::fs::read_to_string(out.join("result.json")).expect("a finished run");
+    (stderr(&output), serde_json::from_str(&result).expect("JSON"))
 }
 
 /// The estimate of a run, in bytes.
@@ -39,7 +39,7 @@ fn estimate(text: &str) -> f64 {
     let line = text.lines().find(|line| line.contains(" of memory")).expect("an estimate");
     let words: Vec<&str> = line.split_whitespace().collect();
     let unit = if words[2] == "GiB" { 1 << 30 } else { 1 << 20 };
-    words[1].parse::<f64>().unwrap() * f64::from(unit)
+    words[1].parse::<f64>().expect("a number") * f64::from(unit)
 }
 
 #[cfg(target_os = "linux")]

@@ -15,7 +15,7 @@ use abyssal_graph::Dataset;
 
 use crate::{Config, TrainError};
 use footprint::Footprints;
-pub(crate) use system::peak_memory_bytes;
+pub use system::peak_memory_bytes;
 use system::{available_memory_bytes, present_memory_bytes};
 
 /// What a training pass keeps.

@@ -1,7 +1,7 @@
 //! What the system says about memory. Linux tells it in `/proc`; elsewhere nothing is known.
 
-/// The largest memory this process has had.
-pub(crate) fn peak_memory_bytes() -> Option<u64> {
+/// The largest memory this process has had, in bytes; `None` where the system does not tell.
+pub fn peak_memory_bytes() -> Option<u64> {
     field("/proc/self/status", "VmHWM:")
 }
 
