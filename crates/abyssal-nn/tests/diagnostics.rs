@@ -10,6 +10,7 @@ use abyssal_nn::models::{GcnConfig, ModelConfig, RSoftGraphAinConfig};
 use abyssal_tensor::Matrix;
 use abyssal_tensor::parallel::with_threads;
 use abyssal_tensor::random::{Purpose, Stream};
+use abyssal_tensor::tape::Pool;
 use abyssal_tensor::testing::random_matrix;
 use common::linear_algebra::nearest_orthonormal;
 use common::{Problem, connected_graph, random_features};
@@ -227,7 +228,8 @@ fn the_diagnosis_tells_a_collapsed_model_from_a_sharp_one() {
         let setup = problem.setup::<f32>(&config, 3);
         let parameters = &setup.parameters;
         let layers =
-            diagnose(&*setup.model, parameters, &setup.input, &setup.targets, &spaced(64, 64)).unwrap();
+            diagnose(&*setup.model, parameters, &setup.input, &setup.targets, &spaced(64, 64), &Pool::new())
+                .unwrap();
         assert_eq!(layers.iter().map(|layer| layer.layer).collect::<Vec<_>>(), (1..=64).collect::<Vec<_>>());
         layers
     });
@@ -244,7 +246,8 @@ fn the_diagnosis_tells_a_collapsed_model_from_a_sharp_one() {
 fn gradient_norms_are_those_of_a_training_pass() {
     let setup = problem().setup::<f64>(&deep_models(3)[1], 3);
     let layers =
-        diagnose(&*setup.model, &setup.parameters, &setup.input, &setup.targets, &spaced(3, 2)).unwrap();
+        diagnose(&*setup.model, &setup.parameters, &setup.input, &setup.targets, &spaced(3, 2), &Pool::new())
+            .unwrap();
     assert_eq!(layers.iter().map(|layer| layer.layer).collect::<Vec<_>>(), [1, 3]);
     let outcome = setup.train();
     for layer in layers {
@@ -263,8 +266,15 @@ fn the_same_bits_for_any_thread_count() {
         let run = |threads, recomputed| {
             let examination = Examination { recomputed: NonZeroUsize::new(recomputed), ..spaced(5, 9) };
             let diagnosis = || {
-                diagnose(&*setup.model, &setup.parameters, &setup.input, &setup.targets, &examination)
-                    .unwrap()
+                diagnose(
+                    &*setup.model,
+                    &setup.parameters,
+                    &setup.input,
+                    &setup.targets,
+                    &examination,
+                    &Pool::new(),
+                )
+                .unwrap()
             };
             serde_json::to_string(&with_threads(threads, diagnosis).unwrap()).unwrap()
         };

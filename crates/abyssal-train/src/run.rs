@@ -261,6 +261,10 @@ impl RunDirectory {
         let state = trainer.state();
         let selection = config.train.selection;
         let best = |rule| state.best.under(rule).expect("a finished run has an epoch").into();
+        let predictions = predictions::to_csv(dataset, &trainer.predict()?);
+        let diagnosis = serde_json::to_string_pretty(&trainer.diagnose(DIAGNOSED_LAYERS)?);
+        let diagnosis = diagnosis.expect("a diagnosis is plain data");
+        // After all that computes: the result tells the largest memory.
         let result = RunResult {
             model: config.model.name().to_string(),
             layers: config.model.layers(),
@@ -284,10 +288,7 @@ impl RunDirectory {
             peak_memory_bytes: peak_memory_bytes(),
         };
         checkpoint::save_model(&self.model_path(), config, &state.best_parameters)?;
-        let predictions = predictions::to_csv(dataset, &trainer.predict()?);
         write_atomically(&self.path.join("predictions.csv"), &predictions)?;
-        let diagnosis = serde_json::to_string_pretty(&trainer.diagnose(DIAGNOSED_LAYERS)?);
-        let diagnosis = diagnosis.expect("a diagnosis is plain data");
         write_atomically(&self.path.join("diagnosis.json"), diagnosis.as_bytes())?;
         let text = serde_json::to_string_pretty(&result).expect("a result is plain data");
         // Last: a run is finished exactly if it has a result.

@@ -231,7 +231,7 @@ impl Trainer {
         let spaced = Examination::evenly_spaced(self.config.model.layers(), at_most);
         let examination = Examination { recomputed: self.recomputed, ..spaced };
         let parameters = &self.state.best_parameters;
-        Ok(diagnose(&*self.model, parameters, &self.input, &self.train, &examination)?)
+        Ok(diagnose(&*self.model, parameters, &self.input, &self.train, &examination, &self.pool)?)
     }
 
     /// The error of a run whose numbers left the finite range in the present epoch.

@@ -52,7 +52,7 @@ impl Examination {
 
 /// Goes through a model once, forward and backward and with nothing dropped, and measures some of its layers.
 ///
-/// Costs a training pass and, for each measured layer, a Gram matrix and a few passes over the edges.
+/// Costs a training pass, in buffers of the pool, and, for each measured layer, a Gram matrix and a few passes over the edges.
 ///
 /// # Errors
 /// If a normalisation meets numbers that are not finite.
@@ -62,10 +62,10 @@ pub fn diagnose<T: Scalar>(
     input: &GraphInput<T>,
     targets: &Arc<Targets>,
     examination: &Examination,
+    pool: &Pool<T>,
 ) -> Result<Vec<LayerDiagnosis>, NnError> {
-    let pool = Pool::new();
     let layers = RefCell::new(Vec::new());
-    let tape = Tape::recording(&pool);
+    let tape = Tape::recording(pool);
     let pass = Pass::new(&tape, parameters, Mode::Evaluation).recomputing(examination.recomputed).observing(
         |index, embedding| {
             if examination.layers.binary_search(&index).is_ok() {
