@@ -40,30 +40,34 @@ mod peak {
     use super::*;
 
     const ROUNDS: usize = 100_000;
+    /// Enough sums to hide the latency of an operation.
+    const SUMS: usize = 16;
 
-    /// 16 sums of 16 values: enough to hide the latency of an operation.
-    struct MultiplyAdds([[f32; 16]; 16]);
+    /// Starts from a value; gives the sums, and how many values a register holds.
+    struct MultiplyAdds(f32);
 
     impl pulp::WithSimd for MultiplyAdds {
-        type Output = f32;
+        type Output = (f32, usize);
 
         #[inline(always)]
-        fn with_simd<S: pulp::Simd>(self, _: S) -> f32 {
-            let mut sums = self.0;
+        fn with_simd<S: pulp::Simd>(self, simd: S) -> (f32, usize) {
+            let (factor, addend) = (simd.splat_f32s(0.999), simd.splat_f32s(0.001));
+            let mut sums = [simd.splat_f32s(self.0); SUMS];
             for _ in 0..ROUNDS {
-                for value in sums.iter_mut().flatten() {
-                    *value = value.mul_add(0.999, 0.001);
+                for sum in &mut sums {
+                    *sum = simd.mul_add_f32s(*sum, factor, addend);
                 }
             }
-            sums.iter().flatten().sum()
+            let total = sums.into_iter().map(|sum| simd.reduce_sum_f32s(sum)).sum();
+            (total, size_of::<S::f32s>() / size_of::<f32>())
         }
     }
 
     #[divan::bench]
     fn multiply_add(bencher: Bencher) {
-        bencher
-            .counter(ItemsCount::new(2 * 16 * 16 * ROUNDS))
-            .bench_local(|| pulp::Arch::new().dispatch(MultiplyAdds(divan::black_box([[0.5; 16]; 16]))));
+        let run = || pulp::Arch::new().dispatch(MultiplyAdds(divan::black_box(0.5)));
+        let (_, lanes) = run();
+        bencher.counter(ItemsCount::new(2 * SUMS * lanes * ROUNDS)).bench_local(run);
     }
 
     #[divan::bench(sample_count = 20)]
