@@ -19,7 +19,6 @@ GRAPHS = {
         "data.validation": 29_799,
     },
 }
-REAL_GRAPHS = [name for name in GRAPHS if name != "arxiv-size"]
 
 # Nothing is dropped, so that both sides compute the same losses.
 COMMON = {

@@ -40,14 +40,34 @@ impl Footprint {
         }
     }
 
-    /// The value at `x` of the line through `self` at `a` and `other` at `b`.
-    fn extended(self, a: usize, other: Self, b: usize, x: usize) -> Self {
-        let share = (x as f64 - a as f64) / (b as f64 - a as f64);
-        self.map(other, |first, second| first + share * (second - first))
+    fn times(self, factor: f64) -> Self {
+        self.map(self, |value, _| factor * value)
     }
 
     fn bytes(self, nodes: usize, entries: usize) -> f64 {
         self.node * nodes as f64 + self.entry * entries as f64 + self.fixed
+    }
+}
+
+/// Memory that grows evenly with the layers.
+struct Line {
+    /// With [`TRIED_LAYERS`].
+    tried: Footprint,
+    /// Of one more layer.
+    layer: Footprint,
+}
+
+impl Line {
+    /// Through two trials.
+    fn of(trial: impl Fn(usize) -> Footprint) -> Self {
+        let (fewer, tried) = (trial(TRIED_LAYERS / 2), trial(TRIED_LAYERS));
+        let more = (TRIED_LAYERS - TRIED_LAYERS / 2) as f64;
+        Self { tried, layer: fewer.map(tried, |fewer, tried| (tried - fewer) / more) }
+    }
+
+    fn at(&self, layers: usize) -> Footprint {
+        let more = layers as f64 - TRIED_LAYERS as f64;
+        self.tried.map(self.layer, |tried, layer| tried + more * layer)
     }
 }
 
@@ -70,30 +90,30 @@ struct Recomputing {
     rest: Footprint,
 }
 
+impl Recomputing {
+    /// Tries it, given what a model takes that keeps all.
+    fn of(trial: &Trial, kept: &Line) -> Self {
+        let stretch = TRIED_STRETCH.get() as f64;
+        let states = Line::of(|layers| trial.footprint(layers, Some(TRIED_STRETCH)));
+        let (layer, state) = (kept.layer, states.layer.times(stretch));
+        let stretches = TRIED_LAYERS as f64 / stretch;
+        let parts = layer.map(state, |layer, state| stretch * layer + stretches * state);
+        Self { state, layer, rest: states.tried.map(parts, |all, parts| all - parts) }
+    }
+}
+
 impl Footprints {
     /// Tries a model.
     pub fn of(config: &Config, dataset: &Dataset) -> Self {
         let (nodes, layers) = (dataset.nodes(), config.model.layers());
         let trial = Trial::new(&config.model, dataset);
-        let (few, many) = (TRIED_LAYERS / 2, TRIED_LAYERS);
-        let full = match layers {
-            0..=TRIED_LAYERS => trial.footprint(layers, None),
+        let (full, recomputing) = match layers {
+            0..=TRIED_LAYERS => (trial.footprint(layers, None), None),
             _ => {
-                let (less, more) = (trial.footprint(few, None), trial.footprint(many, None));
-                less.extended(few, more, many, layers)
+                let kept = Line::of(|layers| trial.footprint(layers, None));
+                (kept.at(layers), trial.recomputes().then(|| Recomputing::of(&trial, &kept)))
             }
         };
-        let recomputing = (trial.recomputes() && layers > TRIED_LAYERS).then(|| {
-            let (less, more) = (trial.footprint(few, None), trial.footprint(many, None));
-            let layer = less.map(more, |less, more| (more - less) / (many - few) as f64);
-            let stretch = TRIED_STRETCH.get();
-            let less = trial.footprint(few, Some(TRIED_STRETCH));
-            let more = trial.footprint(many, Some(TRIED_STRETCH));
-            let state = less.map(more, |less, more| (more - less) * stretch as f64 / (many - few) as f64);
-            let states =
-                state.map(layer, |state, layer| (few / stretch) as f64 * state + stretch as f64 * layer);
-            Recomputing { state, layer, rest: less.map(states, |all, states| all - states) }
-        });
         let specs = config.model.build::<f32>(trial.task).specs();
         let weights: usize = specs.iter().map(|spec| spec.shape.0 * spec.shape.1).sum();
         // The weights, the best ones, and two moments; their gradients are in the trial.

@@ -30,6 +30,16 @@ pub enum MemoryMode {
     Checkpoint(NonZeroUsize),
 }
 
+impl MemoryMode {
+    /// How many layers are computed again together.
+    fn recomputed(self) -> Option<NonZeroUsize> {
+        match self {
+            Self::Checkpoint(layers) => Some(layers),
+            _ => None,
+        }
+    }
+}
+
 impl FromStr for MemoryMode {
     type Err = String;
 
@@ -83,9 +93,9 @@ impl MemoryPlan {
         let footprints = Footprints::of(config, dataset);
         // Loading data may have taken more than training will.
         let (present, peak) = (present_memory_bytes().unwrap_or(0), peak_memory_bytes().unwrap_or(0));
-        let plan = |mode| {
-            let recomputed = recomputed(mode);
-            MemoryPlan { mode, bytes: peak.max(present + footprints.bytes(recomputed)) }
+        let plan = |mode: MemoryMode| MemoryPlan {
+            mode,
+            bytes: peak.max(present + footprints.bytes(mode.recomputed())),
         };
         let budget = settings.budget.or_else(|| Some(present + available_memory_bytes()?));
         let fits = |plan: &MemoryPlan| budget.is_none_or(|budget| plan.bytes <= budget);
@@ -109,14 +119,7 @@ impl MemoryPlan {
 
     /// How many layers are computed again together.
     pub fn recomputed(&self) -> Option<NonZeroUsize> {
-        recomputed(self.mode)
-    }
-}
-
-fn recomputed(mode: MemoryMode) -> Option<NonZeroUsize> {
-    match mode {
-        MemoryMode::Checkpoint(layers) => Some(layers),
-        _ => None,
+        self.mode.recomputed()
     }
 }
 
