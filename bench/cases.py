@@ -87,6 +87,11 @@ class Case:
     variants: tuple[str, ...] = ("compiled", "eager", "csr")
     same_losses: bool = True  # whether both sides compute the same thing, and are checked
 
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether the sides take turns as processes, not as epochs: together they would not fit into memory."""
+        return self.graph == "arxiv-size"
+
     def arguments(self) -> list[str]:
         return [f"{key}={value}" for key, value in (GRAPHS[self.graph] | self.settings).items()]
 

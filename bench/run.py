@@ -12,51 +12,18 @@ README.md tells what is measured and how.
 
 import argparse
 import json
-import os
-import platform
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from cases import Case, all_cases
-
-BENCH = Path(__file__).resolve().parent
-REPOSITORY = BENCH.parent
-PYTHON = BENCH / ".venv" / "bin" / "python"
-SERVER = REPOSITORY / "target" / "release" / "examples" / "epoch_server"
+from side import BENCH, PYTHON, SERVER, Side, in_turns, machine, prepare, timing
 
 WARM_UP_EPOCHS = 3
 LOSS_TOLERANCE = 1e-3  # relative
-PAUSE_SECONDS = 0.3  # after every epoch: idle OpenMP threads of one side would spin while the other side works
-
-
-class Side:
-    """A process that runs one epoch for every line it is sent."""
-
-    def __init__(self, command: list[str | Path]) -> None:
-        self.command = command
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        if (greeting := self.read_line()) != "ready":
-            raise RuntimeError(f"{command[0]} answered {greeting!r} instead of 'ready'")
-
-    def read_line(self) -> str:
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{self.command[0]} ended early with status {self.process.wait()}; its messages are above")
-        return line.strip()
-
-    def epoch(self) -> dict:
-        self.process.stdin.write("epoch\n")
-        self.process.stdin.flush()
-        return json.loads(self.read_line())
-
-    def close(self) -> None:
-        """The end of its input ends a side."""
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def check_losses(losses: dict[str, list[float]]) -> None:
@@ -70,36 +37,35 @@ def check_losses(losses: dict[str, list[float]]) -> None:
 
 def measure(case: Case, threads: int, rounds: int, most_seconds: float) -> dict:
     """Timings of all sides of a case."""
-    sides: dict[str, Side] = {}
-    try:
-        with tempfile.TemporaryDirectory() as directory:
-            workload = Path(directory) / "workload.safetensors"
-            sides["abyssal"] = Side([SERVER, "--export", workload, "--threads", str(threads), *case.arguments()])
-            for variant in case.variants:
-                command = [PYTHON, BENCH / "peer.py", workload, "--variant", variant, "--threads", str(threads)]
-                sides[variant] = Side(command)
-        warm_up = {name: [side.epoch() for _ in range(WARM_UP_EPOCHS)] for name, side in sides.items()}
-        losses = {name: [epoch["loss"] for epoch in epochs] for name, epochs in warm_up.items()}
-        if case.same_losses:
-            check_losses(losses)
-        of_a_round = sum(epochs[-1]["seconds"] for epochs in warm_up.values())
-        epochs = in_turns(sides, max(3, min(rounds, int(most_seconds / of_a_round))))
-    finally:
-        for side in sides.values():
-            side.close()
+    with tempfile.TemporaryDirectory() as directory:
+        workload = Path(directory) / "workload.safetensors"
+        ours = [SERVER, "--export", workload, "--threads", str(threads), *case.arguments()]
+        peer = [PYTHON, BENCH / "peer.py", workload, "--threads", str(threads), "--variant"]
+        commands = {"abyssal": ours} | {variant: [*peer, variant] for variant in case.variants}
+        if case.one_at_a_time:
+            # Ours before and after the others: a machine that has become slower meanwhile shows.
+            blocks = [{name: command} for name, command in commands.items()] + [{"abyssal": ours}]
+        else:
+            blocks = [commands]
+        losses: dict[str, list[float]] = {}
+        epochs: dict[str, list[dict]] = {}
+        for block in blocks:
+            for name, (warm_up, measured) in measure_block(block, rounds, most_seconds).items():
+                losses[name] = [epoch["loss"] for epoch in warm_up]
+                epochs.setdefault(name, []).extend(measured)
+    if case.same_losses:
+        check_losses(losses)
     return summary(case, threads, losses, epochs)
 
 
-def in_turns(sides: dict[str, Side], rounds: int) -> dict[str, list[dict]]:
-    """Epochs of all sides, one after the other in every round."""
-    epochs: dict[str, list[dict]] = {name: [] for name in sides}
-    for _ in range(rounds):
-        for name, side in sides.items():
-            time.sleep(PAUSE_SECONDS)
-            if epochs[name] and epochs[name][-1]["seconds"] < 0.05:
-                side.epoch()  # wakes the threads of this side
-            epochs[name].append(side.epoch())
-    return epochs
+def measure_block(commands: dict[str, list], rounds: int, most_seconds: float) -> dict[str, tuple[list, list]]:
+    """Epochs to warm up and measured ones of processes that live at the same time."""
+    with ExitStack() as stack:
+        sides = {name: stack.enter_context(Side(command)) for name, command in commands.items()}
+        warm_up = {name: [side.epoch() for _ in range(WARM_UP_EPOCHS)] for name, side in sides.items()}
+        of_a_round = sum(epochs[-1]["seconds"] for epochs in warm_up.values())
+        measured = in_turns(sides, max(3, min(rounds, int(most_seconds / of_a_round))))
+    return {name: (warm_up[name], measured[name]) for name in commands}
 
 
 def summary(case: Case, threads: int, losses: dict[str, list[float]], epochs: dict[str, list[dict]]) -> dict:
@@ -118,11 +84,6 @@ def summary(case: Case, threads: int, losses: dict[str, list[float]], epochs: di
         "peak_memory": memory,
         "warm_up_losses": losses,
     }
-
-
-def timing(seconds: list[float]) -> dict:
-    lower, median, upper = statistics.quantiles(seconds, n=4, method="inclusive")
-    return {"median": median, "lower_quartile": lower, "upper_quartile": upper, "seconds": seconds}
 
 
 def markdown(report: dict) -> str:
@@ -149,37 +110,10 @@ def markdown(report: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def prepare() -> None:
-    """Builds our side and installs the other one."""
-    command = ["cargo", "build", "--release", "-p", "abyssal-train", "--example", "epoch_server"]
-    subprocess.run(command, cwd=REPOSITORY, check=True)
-    if not PYTHON.exists():
-        subprocess.run([sys.executable, "-m", "venv", BENCH / ".venv"], check=True)
-    requirements = BENCH / "requirements.txt"
-    subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", "--requirement", requirements], check=True)
-
-
-def machine() -> dict:
-    versions = "import torch, torch_geometric; print(torch.__version__, torch_geometric.__version__)"
-    torch, geometric = subprocess.check_output([PYTHON, "-c", versions], text=True).split()
-    return {
-        "cpu": cpu_model(),
-        "cores": os.cpu_count(),
-        "load_before": os.getloadavg()[0],  # on a busy machine, waiting OpenMP threads make epochs ten times slower
-        "torch": torch,
-        "torch_geometric": geometric,
-        "python": platform.python_version(),
-        "system": platform.platform(),
-    }
-
-
-def cpu_model() -> str:
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
+def versions() -> dict:
+    command = "import torch, torch_geometric; print(torch.__version__, torch_geometric.__version__)"
+    torch, geometric = subprocess.check_output([PYTHON, "-c", command], text=True).split()
+    return {"torch": torch, "torch_geometric": geometric}
 
 
 def parse_arguments(cases: list[Case]) -> argparse.Namespace:
@@ -202,13 +136,13 @@ def main() -> None:
     cases = [case for case in cases if wanted(arguments.cases, case.name) and wanted(arguments.graphs, case.graph)]
     if arguments.variants:
         kept = lambda case: tuple(name for name in case.variants if name in arguments.variants)
-        cases = [Case(case.name, case.graph, case.settings, kept(case), case.same_losses) for case in cases if kept(case)]
+        cases = [replace(case, variants=kept(case)) for case in cases if kept(case)]
     if arguments.list:
         for case in cases:
             print(f"{case.name} on {case.graph}, against {', '.join(case.variants)}")
         return
     prepare()
-    report = {"machine": machine(), "results": [], "failures": []}
+    report = {"machine": machine() | versions(), "results": [], "failures": []}
     path = BENCH / "results" / f"{arguments.name}.json"
     for case in cases:
         print(f"{case.name} on {case.graph} …", file=sys.stderr)

@@ -3,11 +3,8 @@
 //! faer is generic to the last instruction, so whoever calls it with a type parameter compiles it anew in every
 //! program and test. These functions are not generic: they are compiled once, here.
 
-use faer::diag::DiagMut;
-use faer::dyn_stack::{MemStack, StackReq};
-use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::linalg::matmul;
-use faer::{Accum, MatMut, MatRef, Par, Spec};
+use faer::{Accum, MatMut, MatRef, Par};
 
 /// Dense kernels on the calling thread.
 pub trait DenseKernels: Sized + 'static {
@@ -22,18 +19,6 @@ pub trait DenseKernels: Sized + 'static {
 
     /// The lower triangle of `C = XᵀX`; what is above is arbitrary.
     fn gram_lower(output: MatMut<'_, Self>, tall: MatRef<'_, Self>);
-
-    /// The memory [`DenseKernels::eigen`] needs for a d×d matrix.
-    fn eigen_scratch(dimension: usize) -> StackReq;
-
-    /// Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix given by its lower triangle; tells
-    /// whether the solver converged.
-    fn eigen(
-        matrix: MatRef<'_, Self>,
-        values: &mut [Self],
-        vectors: MatMut<'_, Self>,
-        stack: &mut MemStack,
-    ) -> bool;
 }
 
 macro_rules! kernels {
@@ -62,21 +47,6 @@ macro_rules! kernels {
                     let right = tall.subcols(start, width);
                     matmul::matmul(panel, Accum::Replace, left, right, 1.0, Par::Seq);
                 }
-            }
-
-            fn eigen_scratch(dimension: usize) -> StackReq {
-                let vectors = ComputeEigenvectors::Yes;
-                self_adjoint_evd_scratch::<Self>(dimension, vectors, Par::Seq, Spec::default())
-            }
-
-            fn eigen(
-                matrix: MatRef<'_, Self>,
-                values: &mut [Self],
-                vectors: MatMut<'_, Self>,
-                stack: &mut MemStack,
-            ) -> bool {
-                let values = DiagMut::from_slice_mut(values);
-                self_adjoint_evd(matrix, values, Some(vectors), Par::Seq, stack, Spec::default()).is_ok()
             }
         }
     };

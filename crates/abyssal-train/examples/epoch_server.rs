@@ -1,7 +1,8 @@
 //! Our side of the benchmarks in `bench/`: trains an epoch at a time.
 //!
 //! `epoch_server --export WORKLOAD.safetensors --threads N data.name=cora model.name=gcn …` writes the graph, the features as
-//! they are prepared, the split, the initial weights and all settings to a file, so that the other side can compute the same.
+//! they are prepared, the split, the initial weights and all settings to a file, so that the other side can compute the same;
+//! with `-` in place of a file it writes nothing.
 //! Then it prints `ready`, and answers every line on standard input with one epoch and a JSON line: `seconds`, `loss`,
 //! `validation_accuracy` and `peak_memory`, the largest memory of this process so far, in bytes.
 
@@ -32,7 +33,9 @@ fn main() -> Outcome<()> {
         let config = Config::resolve(None, &settings.iter().map(setting).collect::<Outcome<Vec<_>>>()?)?;
         let dataset = config.data.load(&Library::from_environment(None))?;
         let trainer = Trainer::new(&config, &dataset)?;
-        write_workload(Path::new(path), &config, &dataset, &trainer)?;
+        if path != "-" {
+            write_workload(Path::new(path), &config, &dataset, &trainer)?;
+        }
         drop(dataset);
         serve(trainer)
     })?
