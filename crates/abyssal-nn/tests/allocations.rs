@@ -90,9 +90,10 @@ fn train(setup: &Setup<f32>, pool: &Pool<f32>, epoch: u32) {
 /// faer's product keeps scratch memory for each thread, made when the thread first needs it. Which thread that is in
 /// a training pass is a matter of luck, so every thread multiplies once beforehand: they wait for each other.
 fn warm_up_threads() {
-    let columns = 64;
+    let (rows, columns) = (128, 64);
+    assert_eq!(block_rows(THREADS * rows, columns), rows, "a block for each thread");
     let barrier = Barrier::new(THREADS);
-    let mut blocks = vec![0u8; THREADS * block_rows(columns) * columns];
+    let mut blocks = vec![0u8; THREADS * rows * columns];
     for_each_block(&mut blocks, columns, usize::MAX, |_, _| {
         barrier.wait();
         product(&random_matrix(512, 64, 1).cast::<f32>(), &random_matrix(64, 64, 2).cast());

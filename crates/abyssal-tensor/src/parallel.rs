@@ -16,8 +16,10 @@ const BLOCK_VALUES: usize = 8192;
 const PARTIAL_SUMS: usize = 60;
 /// Partial sums come in multiples of this, so that 2, 3, 4 or 6 threads have equal shares.
 const EVEN_SHARES: usize = 12;
-/// A partial sum over fewer rows than this is not worth adding up.
+/// A partial sum over fewer rows than this is not worth adding up, but for the second one, which another thread can compute.
 const PARTIAL_ROWS: usize = 192;
+/// Fewer rows than this are not divided.
+const FEW_ROWS: usize = 128;
 /// Less work than this (in touched values or multiply-adds) is not worth waking another thread.
 const SERIAL_WORK: usize = 1 << 15;
 
@@ -44,9 +46,10 @@ pub fn threads() -> usize {
     rayon::current_num_threads()
 }
 
-/// How many rows a block has for matrices of this width.
-pub fn block_rows(columns: usize) -> usize {
-    (BLOCK_VALUES / columns.max(1)).clamp(64, 1024)
+/// How many rows a block has, at most, for matrices of this shape: all blocks are of about the same size.
+pub fn block_rows(rows: usize, columns: usize) -> usize {
+    let most = (BLOCK_VALUES / columns.max(1)).clamp(64, 1024);
+    rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
 }
 
 /// Calls `operation(first_row, block)` for every block of rows of row-major `data`.
@@ -58,7 +61,18 @@ pub fn for_each_block<T: Send>(
     work_per_row: usize,
     operation: impl Fn(usize, &mut [T]) + Sync + Send,
 ) {
-    let rows = block_rows(columns);
+    let rows = block_rows(data.len() / columns.max(1), columns);
+    for_each_block_with(rows, data, columns, work_per_row, operation);
+}
+
+/// As [`for_each_block`], with blocks of so many rows.
+pub(crate) fn for_each_block_with<T: Send>(
+    rows: usize,
+    data: &mut [T],
+    columns: usize,
+    work_per_row: usize,
+    operation: impl Fn(usize, &mut [T]) + Sync + Send,
+) {
     let chunk = (rows * columns).max(1);
     if is_small(data.len() / columns.max(1), work_per_row) {
         data.chunks_mut(chunk).enumerate().for_each(|(index, block)| operation(index * rows, block));
@@ -75,7 +89,7 @@ pub fn for_each_block_of<T: Send, const N: usize>(
     operation: impl Fn(usize, [&mut [T]; N]) + Sync + Send,
 ) {
     let values = data.first().map_or(0, |first| first.len());
-    let rows = block_rows(columns);
+    let rows = block_rows(values / columns.max(1), columns);
     let chunk = (rows * columns).max(1);
     let mut parts = data.map(|data| data.chunks_mut(chunk));
     let blocks: Vec<[&mut [T]; N]> = (0..values.div_ceil(chunk))
@@ -97,7 +111,7 @@ pub fn for_each_ragged_block<T: Send>(
     operation: impl Fn(usize, &mut [T]) + Sync + Send,
 ) {
     let total = offsets.len().saturating_sub(1);
-    let rows = block_rows(work_per_row);
+    let rows = block_rows(total, work_per_row);
     let mut rest = data;
     let blocks: Vec<(usize, &mut [T])> = (0..total)
         .step_by(rows)
@@ -122,7 +136,8 @@ pub fn partial_count(rows: usize) -> usize {
 
 /// How many rows go into one partial sum.
 fn partial_rows(rows: usize) -> usize {
-    let count = (rows / PARTIAL_ROWS).clamp(1, PARTIAL_SUMS);
+    let least = if rows < FEW_ROWS { 1 } else { 2 };
+    let count = (rows / PARTIAL_ROWS).clamp(least, PARTIAL_SUMS);
     let count = if count > EVEN_SHARES { count - count % EVEN_SHARES } else { count };
     rows.div_ceil(count).max(1)
 }

@@ -1,8 +1,11 @@
 //! Compressed-sparse-row matrices and their products with dense ones.
 
-use crate::parallel::for_each_block;
+use crate::parallel::{block_rows, for_each_block, for_each_block_with};
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar, TensorError};
+
+/// A block of rows of a product has about this many multiply-adds at most, or a single row.
+const BLOCK_WORK: usize = 1 << 17;
 
 /// A sparse matrix in compressed-sparse-row form, columns ascending within each row.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,7 +216,9 @@ impl<T: Scalar> Csr<T> {
         assert_eq!(output.shape(), (self.rows, dense.columns()), "sparse product: output shape");
         let width = dense.columns();
         let work = width * (1 + self.stored() / self.rows.max(1));
-        for_each_block(output.as_mut_slice(), width, work, |first, block| {
+        // Few rows with many entries, such as those of transposed features, are work for many threads too.
+        let rows = (BLOCK_WORK / work.max(1)).clamp(1, block_rows(self.rows, width));
+        for_each_block_with(rows, output.as_mut_slice(), width, work, |first, block| {
             multiply_rows(&self.offsets[first..], &self.indices, values, dense.as_slice(), width, block);
         });
     }
@@ -240,28 +245,37 @@ vectorized! {
 #[inline(always)]
 fn multiply_row<T: Scalar>(indices: &[u32], values: &[T], dense: &[T], row: &mut [T]) {
     let width = row.len();
-    let mut start = 0;
-    while start + 64 <= width {
-        multiply_stretch::<T, 64>(indices, values, dense, width, start, &mut row[start..start + 64]);
-        start += 64;
-    }
-    while start + 8 <= width {
-        multiply_stretch::<T, 8>(indices, values, dense, width, start, &mut row[start..start + 8]);
-        start += 8;
-    }
-    while start < width {
-        multiply_stretch::<T, 1>(indices, values, dense, width, start, &mut row[start..start + 1]);
-        start += 1;
+    let mut rest = row;
+    while !rest.is_empty() {
+        let start = width - rest.len();
+        let (stretch, later) = rest.split_at_mut(stretch_of(rest.len()));
+        let sources = (indices, values, dense, width, start);
+        match stretch.len() {
+            64 => multiply_stretch::<T, 64>(sources, stretch),
+            32 => multiply_stretch::<T, 32>(sources, stretch),
+            16 => multiply_stretch::<T, 16>(sources, stretch),
+            9.. => multiply_rest::<T, 16>(sources, stretch),
+            5.. => multiply_rest::<T, 8>(sources, stretch),
+            3.. => multiply_rest::<T, 4>(sources, stretch),
+            _ => multiply_rest::<T, 2>(sources, stretch),
+        }
+        rest = later;
     }
 }
 
+/// How many of so many columns to compute together: whole registers, then what is left.
+#[inline(always)]
+fn stretch_of(columns: usize) -> usize {
+    [64, 32, 16].into_iter().find(|&stretch| stretch <= columns).unwrap_or(columns)
+}
+
+/// What the stretches of a row are computed from: indices, values, the dense matrix, its width, and the first column.
+type Sources<'a, T> = (&'a [u32], &'a [T], &'a [T], usize, usize);
+
+/// `W` columns from `start` on.
 #[inline(always)]
 fn multiply_stretch<T: Scalar, const W: usize>(
-    indices: &[u32],
-    values: &[T],
-    dense: &[T],
-    width: usize,
-    start: usize,
+    (indices, values, dense, width, start): Sources<T>,
     output: &mut [T],
 ) {
     let mut sums = [T::ZERO; W];
@@ -273,6 +287,28 @@ fn multiply_stretch<T: Scalar, const W: usize>(
         }
     }
     output.copy_from_slice(&sums);
+}
+
+/// The last columns, up to `W`. All `W` are computed: what lies behind the end of a row is read, too, and forgotten.
+#[inline(always)]
+fn multiply_rest<T: Scalar, const W: usize>(
+    (indices, values, dense, width, start): Sources<T>,
+    output: &mut [T],
+) {
+    let mut sums = [T::ZERO; W];
+    for (&index, &value) in indices.iter().zip(values) {
+        let source = &dense[index as usize * width + start..];
+        let source = source.first_chunk::<W>().copied().unwrap_or_else(|| {
+            // Nothing lies behind the last row.
+            let mut padded = [T::ZERO; W];
+            padded[..source.len()].copy_from_slice(source);
+            padded
+        });
+        for (sum, entry) in sums.iter_mut().zip(source) {
+            *sum += value * entry;
+        }
+    }
+    output.copy_from_slice(&sums[..output.len()]);
 }
 
 /// A sparse matrix together with its transpose, ready for forward and backward products.
@@ -310,9 +346,11 @@ impl<T: Scalar> SparseOperator<T> {
 
     /// Rearranges values given in the order of the matrix into the order of its transpose.
     pub fn transpose_values(&self, values: &[T], transposed: &mut [T]) {
-        for (target, &source) in transposed.iter_mut().zip(&self.sources) {
-            *target = values[source as usize];
-        }
+        for_each_block(transposed, 1, 2, |first, block| {
+            for (target, &source) in block.iter_mut().zip(&self.sources[first..]) {
+                *target = values[source as usize];
+            }
+        });
     }
 }
 

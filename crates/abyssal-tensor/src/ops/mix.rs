@@ -45,8 +45,9 @@ impl<T: Scalar> Backward<T> for Mix<T> {
             sum_over_rows(rows, work, total, scratch, |range, partial| {
                 partial.fill(T::ZERO);
                 // A few rows at a time, so that those of the gradient stay in the cache for all terms.
-                for first in range.clone().step_by(block_rows(columns)) {
-                    let last = (first + block_rows(columns)).min(range.end);
+                let step = block_rows(range.len(), columns);
+                for first in range.clone().step_by(step) {
+                    let last = (first + step).min(range.end);
                     let values = first * columns..last * columns;
                     for (term, product) in self.terms.iter().zip(&mut *partial) {
                         add_inner_product(

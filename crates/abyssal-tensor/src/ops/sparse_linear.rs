@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Dropout;
+use super::activate::finish;
+use super::{Activation, Dropout};
+use crate::parallel::for_each_block;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
 use crate::{Scalar, SparseOperator};
 
@@ -19,8 +21,10 @@ impl<T: Scalar> Tape<'_, T> {
         let matrix = features.matrix();
         let values = dropout.map(|dropout| {
             let mut values = self.pool().take(1, matrix.stored());
-            values.as_mut_slice().copy_from_slice(matrix.values());
-            dropout.apply(0, values.as_mut_slice());
+            for_each_block(values.as_mut_slice(), 1, 4, |first, block| {
+                block.copy_from_slice(&matrix.values()[first..first + block.len()]);
+                finish(Activation::Identity, Some(dropout), first, block);
+            });
             values
         });
         let mut output = self.pool().take(matrix.rows(), weight.columns());
