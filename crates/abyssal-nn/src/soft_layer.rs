@@ -1,11 +1,15 @@
 //! The layer of Fuzzy R-SoftGraphAIN, usable with any aggregation.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use abyssal_tensor::ops::{self, Activation, Dropout, Gradient, Memory, Mixture, SoftNormalization};
+use abyssal_tensor::ops::{
+    self, Activation, Dropout, Gradient, Memory, Mixture, SoftConvolution, SoftNormalization,
+};
 use abyssal_tensor::spectral::Whitening;
 use abyssal_tensor::tape::{Tape, Variable};
-use abyssal_tensor::{Scalar, TensorError};
+use abyssal_tensor::{Scalar, SparseOperator, TensorError};
 
 use crate::NnError;
 use crate::error::require;
@@ -138,14 +142,44 @@ impl SoftLayer {
                 (combined, Some(earlier), decay * self.initial_decay)
             }
         };
-        let normalization = SoftNormalization {
+        let hidden = tape.soft_normalize(&self.normalization(), &combined, dropout)?;
+        *connections = Some(Connections { hidden: hidden.clone(), earlier, decay });
+        Ok(hidden)
+    }
+
+    /// As [`SoftLayer::apply`] to the convolution `Â·H·W` of the embedding the connections end with, in one operation.
+    ///
+    /// `None`, and connections as they were, where that is not possible: in the first layer, where the whole combination is
+    /// centred, and where nothing is whitened.
+    ///
+    /// # Errors
+    /// If the embedding holds infinity or NaN.
+    pub fn apply_to_convolution<T: Scalar>(
+        &self,
+        tape: &Tape<T>,
+        convolution: (&Arc<SparseOperator<T>>, &Variable<T>),
+        connections: &mut Option<Connections<T>>,
+        dropout: Option<Dropout>,
+    ) -> Result<Option<Variable<T>>, TensorError> {
+        let layer = SoftConvolution { mixture: self.mixture, normalization: self.normalization() };
+        let possible = |connections: &mut Connections<T>| layer.is_possible(connections.hidden.columns());
+        let Some(Connections { hidden, earlier, decay }) = connections.take_if(possible) else {
+            return Ok(None);
+        };
+        let memory = Memory { keep: self.residual_memory, share: decay };
+        let (hidden, earlier) =
+            tape.soft_convolve(&layer, convolution, &hidden, (memory, earlier), dropout)?;
+        let decay = decay * self.initial_decay;
+        *connections = Some(Connections { hidden: hidden.clone(), earlier: Some(earlier), decay });
+        Ok(Some(hidden))
+    }
+
+    fn normalization(&self) -> SoftNormalization {
+        SoftNormalization {
             whitening: Whitening { strength: self.strength, exponent: self.exponent, rank: self.rank },
             gradient: self.gradient,
             activation: self.activation,
-        };
-        let hidden = tape.soft_normalize(&normalization, &combined, dropout)?;
-        *connections = Some(Connections { hidden: hidden.clone(), earlier, decay });
-        Ok(hidden)
+        }
     }
 }
 

@@ -27,7 +27,8 @@ pub(crate) fn column_sums<T: Scalar>(matrix: &Matrix<T>, sums: &mut Matrix<T>, p
     assert_eq!(sums.shape(), (1, columns));
     let mut partials = pool.take(partial_count(matrix.rows()), columns);
     sum_over_rows(matrix.rows(), columns, sums.as_mut_slice(), partials.as_mut_slice(), |range, partial| {
-        sum_rows(partial, &matrix.as_slice()[range.start * columns..range.end * columns]);
+        partial.fill(T::ZERO);
+        add_rows(partial, &matrix.as_slice()[range.start * columns..range.end * columns]);
     });
 }
 
@@ -56,8 +57,8 @@ vectorized! {
 }
 
 vectorized! {
-    fn sum_rows<'a, T>(sums: &'a mut [T], rows: &'a [T]) {
-        sums.fill(T::ZERO);
+    /// `sums += 1ᵀ·rows`.
+    pub(crate) fn add_rows<'a, T>(sums: &'a mut [T], rows: &'a [T]) {
         for row in rows.chunks_exact(sums.len().max(1)) {
             for (sum, &value) in sums.iter_mut().zip(row) {
                 *sum += value;

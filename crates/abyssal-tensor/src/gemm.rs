@@ -58,11 +58,17 @@ pub fn gram_into<T: Scalar>(tall: &Matrix<T>, output: &mut Matrix<T>, scratch: &
     let work = dimension * dimension / 2;
     sum_over_rows(tall.rows(), work, output.as_mut_slice(), scratch, |range, partial| {
         let rows = rows_of(tall, range.start, range.len());
-        T::gram_lower(MatMut::from_row_major_slice_mut(partial, dimension, dimension), rows);
+        let partial = MatMut::from_row_major_slice_mut(partial, dimension, dimension);
+        T::gram_lower(partial, Accum::Replace, rows);
     });
-    for row in 0..dimension {
-        for column in row + 1..dimension {
-            output.set(row, column, output.get(column, row));
+    mirror_lower(output);
+}
+
+/// Copies what is below the diagonal to above it.
+pub(crate) fn mirror_lower<T: Scalar>(square: &mut Matrix<T>) {
+    for row in 0..square.rows() {
+        for column in row + 1..square.columns() {
+            square.set(row, column, square.get(column, row));
         }
     }
 }

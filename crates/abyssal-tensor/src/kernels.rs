@@ -17,8 +17,8 @@ pub trait DenseKernels: Sized + 'static {
         scale: Self,
     );
 
-    /// The lower triangle of `C = XᵀX`; what is above is arbitrary.
-    fn gram_lower(output: MatMut<'_, Self>, tall: MatRef<'_, Self>);
+    /// The lower triangle of `C = XᵀX` or `C += XᵀX`; what is above is arbitrary.
+    fn gram_lower(output: MatMut<'_, Self>, accumulate: Accum, tall: MatRef<'_, Self>);
 }
 
 macro_rules! kernels {
@@ -34,7 +34,7 @@ macro_rules! kernels {
                 matmul::matmul(output, accumulate, left, right, scale, Par::Seq);
             }
 
-            fn gram_lower(output: MatMut<'_, Self>, tall: MatRef<'_, Self>) {
+            fn gram_lower(output: MatMut<'_, Self>, accumulate: Accum, tall: MatRef<'_, Self>) {
                 // Panels from the diagonal down. At these sizes this is faster than faer's triangular product, which
                 // computes small triangles as squares: measured 126 against 196 µs for 2708×64.
                 let dimension = tall.ncols();
@@ -45,7 +45,7 @@ macro_rules! kernels {
                     let panel = output.as_mut().submatrix_mut(start, start, height, width);
                     let left = tall.transpose().subrows(start, height);
                     let right = tall.subcols(start, width);
-                    matmul::matmul(panel, Accum::Replace, left, right, 1.0, Par::Seq);
+                    matmul::matmul(panel, accumulate, left, right, 1.0, Par::Seq);
                 }
             }
         }

@@ -4,6 +4,7 @@
 //! computed, and the order in which partial sums are added, is the same for one thread and for many.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -22,6 +23,8 @@ const PARTIAL_ROWS: usize = 192;
 const FEW_ROWS: usize = 128;
 /// Less work than this (in touched values or multiply-adds) is not worth waking another thread.
 const SERIAL_WORK: usize = 1 << 15;
+/// At most this many threads are kept awake: many idle ones would only be in each other's way.
+const AWAKE_THREADS: usize = 4;
 
 /// Runs `operation` with a fixed number of threads; 0 means one for each core.
 ///
@@ -39,6 +42,36 @@ pub fn with_threads<R: Send>(
 /// What one of them leaves of the processor (waiting for an eigen-decomposition, say) the other can use.
 pub fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B + Send) -> (A, B) {
     rayon::join(first, second)
+}
+
+/// Runs `operation` while the other threads stay awake.
+///
+/// A thread without work goes to sleep within microseconds and takes tens of them to wake up, as long as a small
+/// matrix product. In here an idle thread keeps looking for work, and gives way to other programs in between.
+pub fn with_awake_threads<R: Send>(operation: impl FnOnce() -> R + Send) -> R {
+    let done = &AtomicBool::new(false);
+    rayon::scope(|scope| {
+        let owner = rayon::current_thread_index();
+        scope.spawn_broadcast(move |_, context| {
+            let awake = Some(context.index()) != owner && context.index() < AWAKE_THREADS;
+            while awake && !done.load(Ordering::Relaxed) {
+                if rayon::yield_now() != Some(rayon::Yield::Executed) {
+                    std::thread::yield_now();
+                }
+            }
+        });
+        // Also when the operation panics: nobody could end the others any more.
+        let _end = Raised(done);
+        operation()
+    })
+}
+
+struct Raised<'a>(&'a AtomicBool);
+
+impl Drop for Raised<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// How many threads computations started here will use.
@@ -90,11 +123,7 @@ pub fn for_each_block_of<T: Send, const N: usize>(
 ) {
     let values = data.first().map_or(0, |first| first.len());
     let rows = block_rows(values / columns.max(1), columns);
-    let chunk = (rows * columns).max(1);
-    let mut parts = data.map(|data| data.chunks_mut(chunk));
-    let blocks: Vec<[&mut [T]; N]> = (0..values.div_ceil(chunk))
-        .map(|_| parts.each_mut().map(|part| part.next().expect("matrices of the same shape")))
-        .collect();
+    let blocks = blocks_of(data, rows * columns);
     if is_small(values / columns.max(1), work_per_row) {
         blocks.into_iter().enumerate().for_each(|(index, block)| operation(index * rows, block));
     } else {
@@ -166,28 +195,39 @@ pub fn sum_over_rows<T: Scalar>(
     add_partials(total, partials);
 }
 
-/// As [`sum_over_rows`], while also writing the rows of `data`: `operation(rows, block, partial)`.
-pub fn sum_while_writing<T: Scalar>(
-    data: (&mut [T], usize),
+/// As [`sum_over_rows`], while also writing the rows of several matrices of the same shape:
+/// `operation(rows, blocks, partial)`.
+pub fn sum_while_writing<T: Scalar, const N: usize>(
+    (data, columns): ([&mut [T]; N], usize),
     work_per_row: usize,
     total: &mut [T],
     partials: &mut [T],
-    operation: impl Fn(Range<usize>, &mut [T], &mut [T]) + Sync + Send,
+    operation: impl Fn(Range<usize>, [&mut [T]; N], &mut [T]) + Sync + Send,
 ) {
-    let (data, columns) = data;
-    let rows = data.len() / columns.max(1);
+    let values = data.first().map_or(0, |first| first.len());
+    let rows = values / columns.max(1);
     let step = partial_rows(rows);
     let width = total.len().max(1);
-    let chunk = (step * columns).max(1);
-    let run = |(index, (partial, block)): (usize, (&mut [T], &mut [T]))| {
-        operation(index * step..((index + 1) * step).min(rows), block, partial);
+    let blocks = blocks_of(data, step * columns);
+    let run = |(index, (partial, blocks)): (usize, (&mut [T], [&mut [T]; N]))| {
+        operation(index * step..((index + 1) * step).min(rows), blocks, partial);
     };
     if is_small(rows, work_per_row) {
-        partials.chunks_mut(width).zip(data.chunks_mut(chunk)).enumerate().for_each(run);
+        partials.chunks_mut(width).zip(blocks).enumerate().for_each(run);
     } else {
-        partials.par_chunks_mut(width).zip(data.par_chunks_mut(chunk)).enumerate().for_each(run);
+        partials.par_chunks_mut(width).zip(blocks).enumerate().for_each(run);
     }
     add_partials(total, partials);
+}
+
+/// The same blocks of several arrays of the same length, so many values each.
+fn blocks_of<T, const N: usize>(data: [&mut [T]; N], values: usize) -> Vec<[&mut [T]; N]> {
+    let length = data.first().map_or(0, |first| first.len());
+    let values = values.max(1);
+    let mut parts = data.map(|data| data.chunks_mut(values));
+    (0..length.div_ceil(values))
+        .map(|_| parts.each_mut().map(|part| part.next().expect("arrays of the same length")))
+        .collect()
 }
 
 vectorized! {

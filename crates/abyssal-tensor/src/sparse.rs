@@ -222,6 +222,12 @@ impl<T: Scalar> Csr<T> {
             multiply_rows(&self.offsets[first..], &self.indices, values, dense.as_slice(), width, block);
         });
     }
+
+    /// The rows of [`Csr::multiply_into`] from `first` on, as many as `block` has room for, on the calling thread.
+    pub(crate) fn multiply_rows_into(&self, first: usize, dense: &Matrix<T>, block: &mut [T]) {
+        let (offsets, dense, width) = (&self.offsets[first..], dense.as_slice(), dense.columns());
+        multiply_rows(offsets, &self.indices, &self.values, dense, width, block);
+    }
 }
 
 vectorized! {
@@ -251,6 +257,7 @@ fn multiply_row<T: Scalar>(indices: &[u32], values: &[T], dense: &[T], row: &mut
         let (stretch, later) = rest.split_at_mut(stretch_of(rest.len()));
         let sources = (indices, values, dense, width, start);
         match stretch.len() {
+            128 => multiply_stretch::<T, 128>(sources, stretch),
             64 => multiply_stretch::<T, 64>(sources, stretch),
             32 => multiply_stretch::<T, 32>(sources, stretch),
             16 => multiply_stretch::<T, 16>(sources, stretch),
@@ -266,7 +273,7 @@ fn multiply_row<T: Scalar>(indices: &[u32], values: &[T], dense: &[T], row: &mut
 /// How many of so many columns to compute together: whole registers, then what is left.
 #[inline(always)]
 fn stretch_of(columns: usize) -> usize {
-    [64, 32, 16].into_iter().find(|&stretch| stretch <= columns).unwrap_or(columns)
+    [128, 64, 32, 16].into_iter().find(|&stretch| stretch <= columns).unwrap_or(columns)
 }
 
 /// What the stretches of a row are computed from: indices, values, the dense matrix, its width, and the first column.
@@ -320,14 +327,17 @@ pub struct SparseOperator<T> {
     transpose: Option<Csr<T>>,
     /// For each entry of the transpose the position of the entry it came from.
     sources: Vec<u32>,
+    column_sums: Vec<T>,
 }
 
 impl<T: Scalar> SparseOperator<T> {
     /// Prepares an operator; a symmetric matrix is recognised and stored once.
     pub fn new(matrix: Csr<T>) -> Self {
         let (transpose, sources) = matrix.transposed();
+        let column_sums =
+            (0..transpose.rows).map(|row| transpose.row(row).1.iter().copied().sum::<T>()).collect();
         let transpose = if transpose == matrix { None } else { Some(transpose) };
-        Self { matrix, transpose, sources }
+        Self { matrix, transpose, sources, column_sums }
     }
 
     /// The matrix itself.
@@ -338,6 +348,11 @@ impl<T: Scalar> SparseOperator<T> {
     /// Its transpose.
     pub fn transpose(&self) -> &Csr<T> {
         self.transpose.as_ref().unwrap_or(&self.matrix)
+    }
+
+    /// `1ᵀA`, the sum of every column of the matrix.
+    pub fn column_sums(&self) -> &[T] {
+        &self.column_sums
     }
 
     /// For each entry of the transpose the position of the entry it came from.

@@ -1,9 +1,11 @@
 //! The aggregations that other parts can be put on, by name.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use abyssal_tensor::Scalar;
 use abyssal_tensor::tape::Variable;
+use abyssal_tensor::{Scalar, SparseOperator};
 
 use super::{Aggregation, GatAggregation, GcnAggregation, GinAggregation, Neighbourhood, SgcAggregation};
 use crate::{Embedding, GraphInput, ParameterSpec, Pass};
@@ -88,6 +90,17 @@ impl Aggregation for BackboneAggregation {
             Self::Gat(gat) => gat.aggregate(pass, graph, layer, embedding, parameters),
             Self::Gin(gin) => gin.aggregate(pass, graph, layer, embedding, parameters),
             Self::Sgc(sgc) => sgc.aggregate(pass, graph, layer, embedding, parameters),
+        }
+    }
+
+    fn convolution<'a, T: Scalar>(
+        &self,
+        graph: &'a GraphInput<T>,
+        parameters: &'a [Variable<T>],
+    ) -> Option<(&'a Arc<SparseOperator<T>>, &'a Variable<T>)> {
+        match self {
+            Self::Gcn(gcn) => gcn.convolution(graph, parameters),
+            Self::Gat(_) | Self::Gin(_) | Self::Sgc(_) => None,
         }
     }
 }

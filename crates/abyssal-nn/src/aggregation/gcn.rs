@@ -1,7 +1,9 @@
 //! The aggregation of graph convolutional networks (Kipf and Welling, 2017).
 
-use abyssal_tensor::Scalar;
+use std::sync::Arc;
+
 use abyssal_tensor::tape::Variable;
+use abyssal_tensor::{Scalar, SparseOperator};
 
 use super::Aggregation;
 use crate::{Embedding, GraphInput, ParameterSpec, Pass};
@@ -28,5 +30,13 @@ impl Aggregation for GcnAggregation {
         parameters: &[Variable<T>],
     ) -> Variable<T> {
         graph.propagate_transformed(pass.tape, embedding, &parameters[0])
+    }
+
+    fn convolution<'a, T: Scalar>(
+        &self,
+        graph: &'a GraphInput<T>,
+        parameters: &'a [Variable<T>],
+    ) -> Option<(&'a Arc<SparseOperator<T>>, &'a Variable<T>)> {
+        Some((graph.adjacency(), &parameters[0]))
     }
 }

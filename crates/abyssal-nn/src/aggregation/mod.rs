@@ -15,8 +15,10 @@ pub use gcn::GcnAggregation;
 pub use gin::{GinAggregation, Neighbourhood};
 pub use sgc::SgcAggregation;
 
-use abyssal_tensor::Scalar;
+use std::sync::Arc;
+
 use abyssal_tensor::tape::Variable;
+use abyssal_tensor::{Scalar, SparseOperator};
 
 use crate::{Embedding, GraphInput, ParameterSpec, Pass};
 
@@ -38,4 +40,14 @@ pub trait Aggregation: Send + Sync {
         embedding: &Embedding<T>,
         parameters: &[Variable<T>],
     ) -> Variable<T>;
+
+    /// `(A, W)` where the aggregation of embeddings is `A·H·W` and nothing else, so that a layer can compute it together with
+    /// what follows.
+    fn convolution<'a, T: Scalar>(
+        &self,
+        _graph: &'a GraphInput<T>,
+        _parameters: &'a [Variable<T>],
+    ) -> Option<(&'a Arc<SparseOperator<T>>, &'a Variable<T>)> {
+        None
+    }
 }

@@ -34,6 +34,13 @@ pub struct Mixture {
     pub centering: Centering,
 }
 
+impl Mixture {
+    /// `(α, β, γ)`.
+    pub(super) fn weights<T: Scalar>(&self) -> [T; 3] {
+        [self.aggregated, self.residual, self.initial].map(T::from_f64)
+    }
+}
+
 /// How the connections take up a new embedding: `S_last ← p·S_last + H`, `S_init ← S_init + c·H`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
@@ -93,9 +100,7 @@ impl<T: Scalar> Tape<'_, T> {
     ) -> (Variable<T>, Connections<T>) {
         let (rows, columns) = input.shape();
         assert_eq!(hidden.shape(), (rows, columns), "combine: shapes");
-        let weights @ [alpha, beta, gamma] =
-            [mixture.aggregated, mixture.residual, mixture.initial].map(T::from_f64);
-        let (keep, share) = (T::from_f64(memory.keep), T::from_f64(memory.share));
+        let weights @ [alpha, _, _] = mixture.weights();
         // What is subtracted from every row while the terms are added: α times the mean, where only Z is centred.
         let mut shift = self.pool().take_zeros(1, columns);
         if mixture.centering == Centering::Aggregated {
@@ -103,59 +108,64 @@ impl<T: Scalar> Tape<'_, T> {
             scale(&mut shift, alpha / T::from_f64(rows as f64));
         }
         let mut output = self.pool().take(rows, columns);
-        let old = connections.as_ref().map(|old| (old.last.slot, old.initial.slot));
-        let vanilla = keep == T::ZERO && share == T::ZERO;
-        let (last, initial, history) = match connections {
-            None => (hidden.value.clone(), hidden.value.clone(), History::Fresh),
-            Some(old) if vanilla => (hidden.value.clone(), old.initial.value, History::Vanilla),
-            Some(old) => {
-                let mut last = self.reuse(old.last.value);
-                let mut initial = self.reuse(old.initial.value);
+        let (connecting, mut states) = self.connecting(weights, memory, hidden, connections);
+        match &mut states {
+            States::Running(last, initial) => {
                 let states = [output.as_mut_slice(), last.as_mut_slice(), initial.as_mut_slice()];
                 for_each_block_of(states, columns, 8 * columns, |first, [block, last, initial]| {
                     let range = first * columns..first * columns + block.len();
                     let sources = (&input.as_slice()[range.clone()], &hidden.as_slice()[range]);
-                    take_up_and_combine(
-                        weights,
-                        (keep, share),
-                        sources,
-                        shift.as_slice(),
-                        (block, last, initial),
-                    );
+                    connecting.take_up_and_combine(sources, shift.as_slice(), (block, last, initial));
                 });
-                (Value::Computed(Arc::new(last)), Value::Computed(Arc::new(initial)), History::Fuzzy)
             }
-        };
-        if history != History::Fuzzy {
-            for_each_block(output.as_mut_slice(), columns, 4 * columns, |first, block| {
-                let range = first * columns..first * columns + block.len();
-                shifted_copy(block, alpha, &input.as_slice()[range.clone()], shift.as_slice());
-                let (last, initial) = (&last.as_slice()[range.clone()], &initial.as_slice()[range]);
-                add_connections(block, beta, last, gamma, initial);
-            });
+            States::Unchanged(last, initial) => {
+                for_each_block(output.as_mut_slice(), columns, 4 * columns, |first, block| {
+                    let range = first * columns..first * columns + block.len();
+                    let states = (&last.as_slice()[range.clone()], &initial.as_slice()[range.clone()]);
+                    connecting.combine(&input.as_slice()[range], shift.as_slice(), states, block);
+                });
+            }
         }
         if mixture.centering == Centering::Combined {
             column_sums(&output, &mut shift, self.pool());
             scale(&mut shift, T::from_f64(1.0 / rows as f64));
             shift_and_scale(&mut output, &shift, T::ONE);
         }
-        let (old_last, old_initial) = old.unwrap_or_default();
+        let [old_last, old_initial] = connecting.old;
         let inputs = [input.slot, hidden.slot, old_last, old_initial];
-        let states = [self.state_slot(&inputs), self.state_slot(&inputs)];
+        let slots = [self.state_slot(&inputs), self.state_slot(&inputs)];
         let combined = self.record(Arc::new(output), &inputs, || Combine {
-            weights,
-            keep,
-            share,
+            connecting,
+            states: slots,
             centering: mixture.centering,
-            history,
             input: input.slot,
             hidden: hidden.slot,
-            old: [old_last, old_initial],
-            states,
         });
-        let [last_slot, initial_slot] = states;
-        let last = Variable { value: last, slot: last_slot };
-        (combined, Connections { last, initial: Variable { value: initial, slot: initial_slot } })
+        (combined, states.into_connections(slots))
+    }
+
+    /// How connections are to take up `H`, and the memory they do it in.
+    pub(super) fn connecting(
+        &self,
+        weights: [T; 3],
+        memory: Memory,
+        hidden: &Variable<T>,
+        connections: Option<Connections<T>>,
+    ) -> (Connecting<T>, States<T>) {
+        let (keep, share) = (T::from_f64(memory.keep), T::from_f64(memory.share));
+        let old = connections.as_ref().map_or([None; 2], |old| [old.last.slot, old.initial.slot]);
+        let vanilla = keep == T::ZERO && share == T::ZERO;
+        let (history, states) = match connections {
+            None => (History::Fresh, States::Unchanged(hidden.value.clone(), hidden.value.clone())),
+            Some(old) if vanilla => {
+                (History::Vanilla, States::Unchanged(hidden.value.clone(), old.initial.value))
+            }
+            Some(old) => {
+                let (last, initial) = (self.reuse(old.last.value), self.reuse(old.initial.value));
+                (History::Fuzzy, States::Running(last, initial))
+            }
+        };
+        (Connecting { weights, keep, share, history, old }, states)
     }
 
     /// The memory of a value, with its contents: its own if nobody else holds it, else a copy.
@@ -251,18 +261,106 @@ impl<T: Scalar> Backward<T> for Center {
     }
 }
 
-struct Combine<T> {
+/// The memory of connections while they take up an embedding.
+pub(super) enum States<T: Scalar> {
+    /// `S_last` and `S_init` are matrices that are there already.
+    Unchanged(Value<T>, Value<T>),
+    /// Running sums.
+    Running(Buffer<T>, Buffer<T>),
+}
+
+impl<T: Scalar> States<T> {
+    /// What goes on to the next layer, with the places of the gradients that come back.
+    pub(super) fn into_connections(self, [last_slot, initial_slot]: [Slot; 2]) -> Connections<T> {
+        let (last, initial) = match self {
+            Self::Unchanged(last, initial) => (last, initial),
+            Self::Running(last, initial) => {
+                (Value::Computed(Arc::new(last)), Value::Computed(Arc::new(initial)))
+            }
+        };
+        let last = Variable { value: last, slot: last_slot };
+        Connections { last, initial: Variable { value: initial, slot: initial_slot } }
+    }
+}
+
+/// How connections take up an embedding and enter the combination, there and back.
+pub(super) struct Connecting<T> {
+    /// `(α, β, γ)`.
     weights: [T; 3],
     keep: T,
     share: T,
-    centering: Centering,
     history: History,
-    input: Slot,
-    hidden: Slot,
-    /// The connections before.
-    old: [Slot; 2],
+    /// The places of the connections before.
+    pub(super) old: [Slot; 2],
+}
+
+impl<T: Scalar> Connecting<T> {
+    /// Rows of `B = α·Z - 1·shift + β·S_last + γ·S_init`, with connections as they are.
+    pub(super) fn combine(&self, input: &[T], shift: &[T], (last, initial): (&[T], &[T]), output: &mut [T]) {
+        let [alpha, beta, gamma] = self.weights;
+        shifted_copy(output, alpha, input, shift);
+        add_connections(output, beta, last, gamma, initial);
+    }
+
+    /// The same after the connections have taken up `H`: the sources are rows of `(Z, H)`, the targets those of
+    /// `(B, S_last, S_init)`.
+    pub(super) fn take_up_and_combine(
+        &self,
+        sources: (&[T], &[T]),
+        shift: &[T],
+        targets: (&mut [T], &mut [T], &mut [T]),
+    ) {
+        take_up_and_combine(self.weights, (self.keep, self.share), sources, shift, targets);
+    }
+
+    /// The gradients of the connections, as what follows has left them at their places: n×d each.
+    pub(super) fn pending(
+        &self,
+        states: [Slot; 2],
+        (rows, columns): (usize, usize),
+        gradients: &mut Gradients<T>,
+    ) -> [Buffer<T>; 2] {
+        states.map(|slot| {
+            let pending = slot.and_then(|slot| gradients.take_slot(slot));
+            pending.unwrap_or_else(|| gradients.pool().take_zeros(rows, columns))
+        })
+    }
+
+    /// Rows of the way back: `(B̄, S̄_last, S̄_init)` become `(Z̄, S̄_last, S̄_init)` of the layer before, and `hidden` is `H̄`.
+    pub(super) fn spread(
+        &self,
+        mean: &[T],
+        gradient: &mut [T],
+        (last, initial): (&mut [T], &mut [T]),
+        hidden: &mut [T],
+    ) {
+        let share = match self.history {
+            History::Fresh => T::ONE,
+            History::Vanilla => T::ZERO,
+            History::Fuzzy => self.share,
+        };
+        let constants = Constants { weights: self.weights, keep: self.keep, share };
+        spread(constants, mean, gradient, last, initial, hidden);
+    }
+
+    /// Hands the gradients of the connections on to the layer before.
+    pub(super) fn hand_on(&self, [last, initial]: [Buffer<T>; 2], gradients: &mut Gradients<T>) {
+        if self.history == History::Fuzzy {
+            gradients.add(self.old[0], last);
+        }
+        if self.history != History::Fresh {
+            gradients.add(self.old[1], initial);
+        }
+    }
+}
+
+struct Combine<T> {
+    connecting: Connecting<T>,
     /// The connections after; what follows has left their gradients there.
     states: [Slot; 2],
+    centering: Centering,
+    input: Slot,
+    hidden: Slot,
 }
 
 impl<T: Scalar> Backward<T> for Combine<T> {
@@ -276,28 +374,16 @@ impl<T: Scalar> Backward<T> for Combine<T> {
             shift_and_scale(&mut gradient, &mean, T::ONE);
             mean.as_mut_slice().fill(T::ZERO);
         }
-        let [mut last, mut initial] = self.states.map(|slot| {
-            let pending = slot.and_then(|slot| gradients.take_slot(slot));
-            pending.unwrap_or_else(|| gradients.pool().take_zeros(rows, columns))
-        });
+        let connecting = &self.connecting;
+        let mut states = connecting.pending(self.states, (rows, columns), gradients);
         let mut hidden = gradients.pool().take(rows, columns);
-        let share = match self.history {
-            History::Fresh => T::ONE,
-            History::Vanilla => T::ZERO,
-            History::Fuzzy => self.share,
-        };
-        let constants = Constants { weights: self.weights, keep: self.keep, share };
-        let data = [&mut gradient, &mut last, &mut initial, &mut hidden].map(|buffer| buffer.as_mut_slice());
+        let [last, initial] = &mut states;
+        let data = [&mut gradient, last, initial, &mut hidden].map(|buffer| buffer.as_mut_slice());
         for_each_block_of(data, columns, 8 * columns, |_, [gradient, last, initial, hidden]| {
-            spread(constants, mean.as_slice(), gradient, last, initial, hidden);
+            connecting.spread(mean.as_slice(), gradient, (last, initial), hidden);
         });
         gradients.add(self.hidden, hidden);
-        if self.history == History::Fuzzy {
-            gradients.add(self.old[0], last);
-        }
-        if self.history != History::Fresh {
-            gradients.add(self.old[1], initial);
-        }
+        connecting.hand_on(states, gradients);
         gradients.add(self.input, gradient);
     }
 }

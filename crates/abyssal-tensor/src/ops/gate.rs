@@ -103,11 +103,11 @@ impl<T: Scalar> Backward<T> for Gate<T> {
         for (term, slot) in &self.terms {
             let mut term_gradient = pool.take(rows, columns);
             sum_while_writing(
-                (term_gradient.as_mut_slice(), columns),
+                ([term_gradient.as_mut_slice()], columns),
                 6 * columns,
                 of_term.as_mut_slice(),
                 partials.as_mut_slice(),
-                |range, block, partial| {
+                |range, [block], partial| {
                     let values = range.start * columns..range.end * columns;
                     let (term, gradient) = (&term.as_slice()[values.clone()], &gradient.as_slice()[values]);
                     backward_rows(block, partial, projection.as_slice(), term, gradient);

@@ -65,8 +65,8 @@ impl<T: Scalar> Backward<T> for LayerNormalize<T> {
         let mut partials = pool.take(partial_count(rows), 2 * columns);
         let (total, scratch) = (sums.as_mut_slice(), partials.as_mut_slice());
         let (input, gain) = (&self.input.0, self.gain.0.as_slice());
-        let data = (gradient.as_mut_slice(), columns);
-        sum_while_writing(data, 8 * columns, total, scratch, |range, block, partial| {
+        let data = ([gradient.as_mut_slice()], columns);
+        sum_while_writing(data, 8 * columns, total, scratch, |range, [block], partial| {
             let input = &input.as_slice()[range.start * columns..range.end * columns];
             go_back(block, input, gain, partial.split_at_mut(columns));
         });

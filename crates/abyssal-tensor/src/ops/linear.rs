@@ -47,11 +47,11 @@ impl<T: Scalar> Backward<T> for Linear<T> {
             let work = 2 * weight.rows() * weight.columns();
             let (total, partials) = (weight_gradient.as_mut_slice(), scratch.as_mut_slice());
             sum_while_writing(
-                (target.as_mut_slice(), columns),
+                ([target.as_mut_slice()], columns),
                 work,
                 total,
                 partials,
-                |range, block, partial| {
+                |range, [block], partial| {
                     let outer = rows_of(&gradient, range.start, range.len());
                     let block = MatMut::from_row_major_slice_mut(block, range.len(), columns);
                     T::multiply(block, accumulate, outer, weight.as_faer().transpose(), T::ONE);

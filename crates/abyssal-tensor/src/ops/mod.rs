@@ -25,6 +25,7 @@ mod propagate;
 mod row_normalize;
 mod row_sums;
 mod scaled_sum;
+mod soft_convolve;
 mod soft_cross_entropy;
 mod soft_normalize;
 mod softmax;
@@ -36,6 +37,7 @@ pub use combine::{Centering, Connections, Memory, Mixture};
 pub use cross_entropy::{Targets, mean_cross_entropy};
 pub use dropout::Dropout;
 pub use pair_normalize::PairNormalization;
+pub use soft_convolve::SoftConvolution;
 pub use soft_cross_entropy::SoftTargets;
 pub use soft_normalize::{Gradient, SoftNormalization};
 

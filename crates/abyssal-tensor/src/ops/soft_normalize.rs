@@ -11,7 +11,7 @@ use super::{Activation, Dropout};
 use crate::gemm::{gram_into, rows_of, transposed_product_scratch};
 use crate::parallel::{for_each_block, for_each_block_of, sum_while_writing};
 use crate::spectral::Whitening;
-use crate::tape::{Backward, Buffer, Gradients, PooledSpectrum, Slot, Tape, Value, Variable};
+use crate::tape::{Backward, Buffer, Gradients, Pool, PooledSpectrum, Slot, Tape, Value, Variable};
 use crate::{Scalar, TensorError};
 
 /// Whether gradients flow through the whitening matrix.
@@ -49,23 +49,39 @@ impl<T: Scalar> Tape<'_, T> {
         input: &Variable<T>,
         dropout: Option<Dropout>,
     ) -> Result<Variable<T>, TensorError> {
-        let SoftNormalization { whitening, gradient, activation } = *normalization;
         let (rows, columns) = input.shape();
-        if whitening.is_identity(columns) {
-            return Ok(self.activate(input, None, activation, dropout));
+        if normalization.whitening.is_identity(columns) {
+            return Ok(self.activate(input, None, normalization.activation, dropout));
         }
-        let mut spectrum = self.pool().take_spectrum(columns);
-        let mut matrix = self.pool().take(columns, columns);
+        let mut gram = self.pool().take(columns, columns);
         {
-            let mut gram = self.pool().take(columns, columns);
             let mut scratch = self.pool().take(1, transposed_product_scratch(rows, columns, columns));
             gram_into(input, &mut gram, scratch.as_mut_slice());
-            self.pool().with_workspace(columns, |workspace| {
-                workspace.decompose(&gram, &mut spectrum)?;
-                workspace.whitening_matrix(&whitening, &spectrum, &mut matrix);
-                Ok(())
-            })?;
         }
+        let (output, way_back) = self.normalize(normalization, &input.value, &gram, dropout)?;
+        Ok(self.record(output, &[input.slot], || SoftNormalize { input: input.slot, way_back }))
+    }
+
+    /// `H = dropout(σ(B·M))` where `BᵀB` is known, and the way back.
+    ///
+    /// # Errors
+    /// If `BᵀB` holds infinity or NaN.
+    pub(super) fn normalize(
+        &self,
+        normalization: &SoftNormalization,
+        input: &Value<T>,
+        gram: &Buffer<T>,
+        dropout: Option<Dropout>,
+    ) -> Result<(Arc<Buffer<T>>, WayBack<T>), TensorError> {
+        let SoftNormalization { whitening, gradient, activation } = *normalization;
+        let (rows, columns) = input.shape();
+        let mut spectrum = self.pool().take_spectrum(columns);
+        let mut matrix = self.pool().take(columns, columns);
+        self.pool().with_workspace(columns, |workspace| {
+            workspace.decompose(gram, &mut spectrum)?;
+            workspace.whitening_matrix(&whitening, &spectrum, &mut matrix);
+            Ok(())
+        })?;
         let mut output = self.pool().take(rows, columns);
         for_each_block(output.as_mut_slice(), columns, columns * columns, |first, block| {
             let source = rows_of(input, first, block.len() / columns);
@@ -74,21 +90,17 @@ impl<T: Scalar> Tape<'_, T> {
             finish(activation, dropout, first * columns, block);
         });
         let output = Arc::new(output);
-        Ok(self.record(Arc::clone(&output), &[input.slot], || SoftNormalize {
-            input: input.slot,
+        let way_back = WayBack {
             matrix,
-            exact: (gradient == Gradient::Full).then(|| Exact {
-                input: input.value.clone(),
-                whitening,
-                spectrum,
-            }),
+            exact: (gradient == Gradient::Full).then(|| Exact { input: input.clone(), whitening, spectrum }),
             mask: Mask::new(activation, dropout, &output),
-        }))
+        };
+        Ok((output, way_back))
     }
 }
 
-struct SoftNormalize<T: Scalar> {
-    input: Slot,
+/// What a normalisation needs on the way back.
+pub(super) struct WayBack<T: Scalar> {
     matrix: Buffer<T>,
     exact: Option<Exact<T>>,
     mask: Mask<T>,
@@ -101,50 +113,71 @@ struct Exact<T: Scalar> {
     spectrum: PooledSpectrum<T>,
 }
 
+impl<T: Scalar> WayBack<T> {
+    /// `Ḡ` from `S = BᵀḢ`, which needs all of `Ḣ` and leaves it masked; `None` where `M` counts as constant.
+    pub(super) fn gram_gradient(&self, gradient: &mut Buffer<T>, pool: &Pool<T>) -> Option<Buffer<T>> {
+        let Exact { input, whitening, spectrum } = self.exact.as_ref()?;
+        let (rows, columns) = gradient.shape();
+        let mut product = pool.take(columns, columns);
+        let mut scratch = pool.take(1, transposed_product_scratch(rows, columns, columns));
+        let (total, partials) = (product.as_mut_slice(), scratch.as_mut_slice());
+        let data = ([gradient.as_mut_slice()], columns);
+        sum_while_writing(data, columns * columns, total, partials, |range, [gradient], partial| {
+            self.mask.apply_to(range.start * columns, gradient);
+            let gradient = MatRef::from_row_major_slice(gradient, range.len(), columns);
+            let partial = MatMut::from_row_major_slice_mut(partial, columns, columns);
+            let input = rows_of(input, range.start, range.len()).transpose();
+            T::multiply(partial, Accum::Replace, input, gradient, T::ONE);
+        });
+        pool.with_workspace(columns, |workspace| workspace.gradient(whitening, spectrum, &mut product));
+        Some(product)
+    }
+
+    /// Some rows of `B̄ = Ḣ·M + 2·B·Ḡ`, from `first` on, given those of `Ḣ` and what [`WayBack::gram_gradient`] gave.
+    pub(super) fn input_gradient(
+        &self,
+        first: usize,
+        gradient: &mut [T],
+        gram_gradient: Option<&Buffer<T>>,
+        target: &mut [T],
+    ) {
+        let columns = self.matrix.columns();
+        let count = target.len() / columns;
+        if self.exact.is_none() {
+            self.mask.apply_to(first * columns, gradient);
+        }
+        let gradient = MatRef::from_row_major_slice(gradient, count, columns);
+        let mut target = MatMut::from_row_major_slice_mut(target, count, columns);
+        T::multiply(target.as_mut(), Accum::Replace, gradient, self.matrix.as_faer(), T::ONE);
+        if let Some((Exact { input, .. }, gram_gradient)) = self.exact.as_ref().zip(gram_gradient) {
+            let (source, two) = (rows_of(input, first, count), T::from_f64(2.0));
+            T::multiply(target, Accum::Add, source, gram_gradient.as_faer(), two);
+        }
+    }
+
+    /// Multiply-adds for a row of [`WayBack::input_gradient`].
+    pub(super) fn work_per_row(&self) -> usize {
+        let products = if self.exact.is_some() { 2 } else { 1 };
+        products * self.matrix.rows() * self.matrix.columns()
+    }
+}
+
+struct SoftNormalize<T: Scalar> {
+    input: Slot,
+    way_back: WayBack<T>,
+}
+
 impl<T: Scalar> Backward<T> for SoftNormalize<T> {
     /// `B̄ = Ḣ·M + 2·B·Ḡ`, `Ḡ` from `S = BᵀḢ`; the second term only in full mode.
     fn backward(self: Box<Self>, mut gradient: Buffer<T>, gradients: &mut Gradients<T>) {
         let (rows, columns) = gradient.shape();
+        let way_back = &self.way_back;
+        let gram_gradient = way_back.gram_gradient(&mut gradient, gradients.pool());
         let mut input_gradient = gradients.pool().take(rows, columns);
-        let (mask, matrix) = (&self.mask, &self.matrix);
-        let work = columns * columns;
-        match self.exact {
-            None => {
-                let data = [gradient.as_mut_slice(), input_gradient.as_mut_slice()];
-                for_each_block_of(data, columns, work, |first, [gradient, block]| {
-                    mask.apply_to(first * columns, gradient);
-                    let count = block.len() / columns;
-                    let gradient = MatRef::from_row_major_slice(gradient, count, columns);
-                    let block = MatMut::from_row_major_slice_mut(block, count, columns);
-                    T::multiply(block, Accum::Replace, gradient, matrix.as_faer(), T::ONE);
-                });
-            }
-            Some(Exact { input, whitening, spectrum }) => {
-                let mut product = gradients.pool().take(columns, columns);
-                let length = transposed_product_scratch(rows, columns, columns);
-                let mut scratch = gradients.pool().take(1, length);
-                let (total, partials) = (product.as_mut_slice(), scratch.as_mut_slice());
-                let data = (gradient.as_mut_slice(), columns);
-                sum_while_writing(data, work, total, partials, |range, gradient, partial| {
-                    mask.apply_to(range.start * columns, gradient);
-                    let gradient = MatRef::from_row_major_slice(gradient, range.len(), columns);
-                    let partial = MatMut::from_row_major_slice_mut(partial, columns, columns);
-                    let input = rows_of(&input, range.start, range.len()).transpose();
-                    T::multiply(partial, Accum::Replace, input, gradient, T::ONE);
-                });
-                gradients.pool().with_workspace(columns, |workspace| {
-                    workspace.gradient(&whitening, &spectrum, &mut product);
-                });
-                for_each_block(input_gradient.as_mut_slice(), columns, 2 * work, |first, block| {
-                    let count = block.len() / columns;
-                    let mut target = MatMut::from_row_major_slice_mut(block, count, columns);
-                    let outer = rows_of(&gradient, first, count);
-                    T::multiply(target.as_mut(), Accum::Replace, outer, matrix.as_faer(), T::ONE);
-                    let (source, two) = (rows_of(&input, first, count), T::from_f64(2.0));
-                    T::multiply(target, Accum::Add, source, product.as_faer(), two);
-                });
-            }
-        }
+        let data = [gradient.as_mut_slice(), input_gradient.as_mut_slice()];
+        for_each_block_of(data, columns, way_back.work_per_row(), |first, [gradient, block]| {
+            way_back.input_gradient(first, gradient, gram_gradient.as_ref(), block);
+        });
         gradients.add(self.input, input_gradient);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::parallel::threads;
 use crate::spectral::{SpectralWorkspace, Spectrum};
 use crate::{Matrix, Scalar};
 
@@ -68,6 +69,17 @@ impl<T: Scalar> Pool<T> {
         let free = self.shelves().buffers.get_mut(&length).and_then(Vec::pop);
         let data = free.unwrap_or_else(|| vec![T::ZERO; length]);
         Buffer { matrix: Matrix::from_vec(rows, columns, data), pool: self.clone() }
+    }
+
+    /// Sees to it that every thread can take a matrix of this shape at the same time, without room of its own being made
+    /// whenever there happen to be more of them than before.
+    pub(crate) fn stock(&self, rows: usize, columns: usize) {
+        let length = rows * columns;
+        let mut shelves = self.shelves();
+        let free = shelves.buffers.entry(length).or_default();
+        while free.len() < threads() {
+            free.push(vec![T::ZERO; length]);
+        }
     }
 
     /// A matrix of zeros.

@@ -1,0 +1,409 @@
+//! A whole layer of R-SoftGraphAIN on a graph convolution as one operation.
+//!
+//! It computes what [`Tape::linear`], [`Tape::propagate`], [`Tape::combine`] and [`Tape::soft_normalize`] compute one after the
+//! other. On graphs whose embeddings do not fit into the caches those spend half of their time on moving matrices, so here each
+//! block of nodes goes through as many steps as it can while it is close: two passes over the nodes on the way there, two (with
+//! exact gradients three) on the way back, and neither `H·W` nor `Z` is ever stored.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use faer::{Accum, MatMut, MatRef};
+
+use super::combine::{Connecting, States};
+use super::soft_normalize::WayBack;
+use super::{Centering, Connections, Dropout, Memory, Mixture, SoftNormalization};
+use crate::elementwise::{add_rows, scale};
+use crate::gemm::{mirror_lower, rows_of, transposed_product_scratch};
+use crate::parallel::{partial_count, sum_over_rows, sum_while_writing};
+use crate::tape::{Backward, Buffer, Gradients, Pool, Slot, Tape, Value, Variable};
+use crate::vectorized::vectorized;
+use crate::{Matrix, Scalar, SparseOperator, TensorError};
+
+/// Rows that go through all steps together hold about this many values, so that they stay in a core's own cache.
+const CHUNK_VALUES: usize = 1 << 15;
+
+/// The parameters of the operation.
+#[derive(Clone, Copy, Debug)]
+pub struct SoftConvolution {
+    /// How the aggregated term and the connections are combined. Only the aggregated term can be centred.
+    pub mixture: Mixture,
+    /// What the combination is normalised with.
+    pub normalization: SoftNormalization,
+}
+
+impl SoftConvolution {
+    /// Whether the operation can do this with embeddings of so many columns.
+    pub fn is_possible(&self, columns: usize) -> bool {
+        self.mixture.centering == Centering::Aggregated && !self.normalization.whitening.is_identity(columns)
+    }
+}
+
+impl<T: Scalar> Tape<'_, T> {
+    /// Takes up `H` into the connections, then combines them with the convolution of `H` and normalises:
+    ///
+    /// `S_last ← p·S_last + H`, `S_init ← S_init + c·H`, `B = α·T·A·H·W + β·S_last + γ·S_init`, `H' = dropout(σ(B·M))`,
+    ///
+    /// `M = a·U f(Λ) Uᵀ + (1 - a)·I`, `BᵀB = U Λ Uᵀ`. Without earlier connections `S_last = S_init = H`. Shapes: A is n×n,
+    /// W d×d, all others n×d.
+    ///
+    /// The mean that `T` subtracts is known before `A·H·W` is: `1ᵀA·H·W / n`, with `1ᵀA` constant.
+    ///
+    /// # Errors
+    /// If `B` holds infinity or NaN.
+    ///
+    /// # Panics
+    /// If shapes do not fit, or it is not [possible](SoftConvolution::is_possible).
+    pub fn soft_convolve(
+        &self,
+        layer: &SoftConvolution,
+        (operator, weight): (&Arc<SparseOperator<T>>, &Variable<T>),
+        hidden: &Variable<T>,
+        (memory, connections): (Memory, Option<Connections<T>>),
+        dropout: Option<Dropout>,
+    ) -> Result<(Variable<T>, Connections<T>), TensorError> {
+        let (rows, columns) = hidden.shape();
+        assert_eq!(operator.matrix().rows(), rows, "soft convolution: rows");
+        assert_eq!(weight.shape(), (columns, columns), "soft convolution: weights");
+        assert!(layer.is_possible(columns), "soft convolution: centring or whitening");
+        let pool = self.pool();
+        let weights @ [alpha, _, _] = layer.mixture.weights();
+        let mut shift = mean_of_convolution(operator, hidden, weight, pool);
+        scale(&mut shift, alpha);
+        let shift = shift.as_slice();
+
+        let (connecting, mut states) = self.connecting(weights, memory, hidden, connections);
+        let mut combined = pool.take(rows, columns);
+        let mut gram = pool.take(columns, columns);
+        pool.stock(chunk_rows(columns), columns);
+        {
+            let mut partials = pool.take(1, transposed_product_scratch(rows, columns, columns));
+            let (total, partials) = (gram.as_mut_slice(), partials.as_mut_slice());
+            let work = columns * columns * 2;
+            // Rows of A·H, which `block` has room for, then of A·H·W.
+            let convolve = |range: &Range<usize>, block: &mut [T], product: &mut [T]| {
+                operator.matrix().multiply_rows_into(range.start, hidden, block);
+                let source = MatRef::from_row_major_slice(block, range.len(), columns);
+                let product = MatMut::from_row_major_slice_mut(product, range.len(), columns);
+                T::multiply(product, Accum::Replace, source, weight.as_faer(), T::ONE);
+            };
+            let add_gram = |accumulate, block: &[T], partial: &mut [T]| {
+                let partial = MatMut::from_row_major_slice_mut(partial, columns, columns);
+                let rows = MatRef::from_row_major_slice(block, block.len() / columns, columns);
+                T::gram_lower(partial, accumulate, rows);
+            };
+            match &mut states {
+                States::Running(last, initial) => {
+                    let data = [&mut combined, last, initial].map(|buffer| buffer.as_mut_slice());
+                    sum_while_writing((data, columns), work, total, partials, |range, blocks, partial| {
+                        let mut product = pool.take(chunk_rows(columns), columns);
+                        for_each_chunk(
+                            range,
+                            blocks,
+                            columns,
+                            |range, accumulate, [block, last, initial]| {
+                                let product = &mut product.as_mut_slice()[..block.len()];
+                                convolve(&range, block, product);
+                                let hidden = &hidden.as_slice()[range.start * columns..range.end * columns];
+                                connecting.take_up_and_combine(
+                                    (product, hidden),
+                                    shift,
+                                    (block, last, initial),
+                                );
+                                add_gram(accumulate, block, partial);
+                            },
+                        );
+                    });
+                }
+                States::Unchanged(last, initial) => {
+                    let data = ([combined.as_mut_slice()], columns);
+                    sum_while_writing(data, work, total, partials, |range, blocks, partial| {
+                        let mut product = pool.take(chunk_rows(columns), columns);
+                        for_each_chunk(range, blocks, columns, |range, accumulate, [block]| {
+                            let product = &mut product.as_mut_slice()[..block.len()];
+                            convolve(&range, block, product);
+                            let values = range.start * columns..range.end * columns;
+                            let states = (&last.as_slice()[values.clone()], &initial.as_slice()[values]);
+                            connecting.combine(product, shift, states, block);
+                            add_gram(accumulate, block, partial);
+                        });
+                    });
+                }
+            }
+        }
+        mirror_lower(&mut gram);
+        let combined = Value::Computed(Arc::new(combined));
+        let (output, way_back) = self.normalize(&layer.normalization, &combined, &gram, dropout)?;
+        let [old_last, old_initial] = connecting.old;
+        let inputs = [hidden.slot, weight.slot, old_last, old_initial];
+        let slots = [self.state_slot(&inputs), self.state_slot(&inputs)];
+        let output = self.record(output, &inputs, || SoftConvolve {
+            operator: Arc::clone(operator),
+            hidden: (hidden.value.clone(), hidden.slot),
+            weight: (weight.value.clone(), weight.slot),
+            connecting,
+            states: slots,
+            way_back,
+        });
+        Ok((output, states.into_connections(slots)))
+    }
+}
+
+/// `1ᵀA·H·W / n`: the mean of every column of `A·H·W`. Shape 1×d.
+fn mean_of_convolution<T: Scalar>(
+    operator: &SparseOperator<T>,
+    hidden: &Matrix<T>,
+    weight: &Matrix<T>,
+    pool: &Pool<T>,
+) -> Buffer<T> {
+    let (rows, columns) = hidden.shape();
+    let mut sums = pool.take(1, columns);
+    {
+        let mut partials = pool.take(partial_count(rows), columns);
+        let (total, partials) = (sums.as_mut_slice(), partials.as_mut_slice());
+        sum_over_rows(rows, columns, total, partials, |range, partial| {
+            let values = &hidden.as_slice()[range.start * columns..range.end * columns];
+            sum_weighted_rows(partial, &operator.column_sums()[range], values);
+        });
+    }
+    let mut mean = pool.take(1, columns);
+    let share = T::from_f64(1.0 / rows as f64);
+    T::multiply(mean.as_faer_mut(), Accum::Replace, sums.as_faer(), weight.as_faer(), share);
+    mean
+}
+
+vectorized! {
+    /// `sums = weightsᵀ·rows`.
+    fn sum_weighted_rows<'a, T>(sums: &'a mut [T], weights: &'a [T], rows: &'a [T]) {
+        sums.fill(T::ZERO);
+        for (row, &weight) in rows.chunks_exact(sums.len().max(1)).zip(weights) {
+            for (sum, &value) in sums.iter_mut().zip(row) {
+                *sum += weight * value;
+            }
+        }
+    }
+}
+
+vectorized! {
+    /// `rows -= weights·shift`, an outer product.
+    fn shift_weighted_rows<'a, T>(rows: &'a mut [T], weights: &'a [T], shift: &'a [T]) {
+        for (row, &weight) in rows.chunks_exact_mut(shift.len().max(1)).zip(weights) {
+            for (value, &shift) in row.iter_mut().zip(shift) {
+                *value -= weight * shift;
+            }
+        }
+    }
+}
+
+/// How many rows go through all steps together.
+fn chunk_rows(columns: usize) -> usize {
+    (CHUNK_VALUES / columns.max(1)).max(1)
+}
+
+/// Calls `operation(rows, accumulate, blocks)` for one chunk of a range of rows after the other, where sums are replaced in
+/// the first and added to in the others.
+fn for_each_chunk<T, const N: usize>(
+    range: Range<usize>,
+    mut blocks: [&mut [T]; N],
+    columns: usize,
+    mut operation: impl FnMut(Range<usize>, Accum, [&mut [T]; N]),
+) {
+    let step = chunk_rows(columns);
+    for start in range.clone().step_by(step) {
+        let chunk = start..(start + step).min(range.end);
+        let values = (chunk.start - range.start) * columns..(chunk.end - range.start) * columns;
+        let accumulate = if start == range.start { Accum::Replace } else { Accum::Add };
+        operation(chunk, accumulate, blocks.each_mut().map(|block| &mut block[values.clone()]));
+    }
+}
+
+struct SoftConvolve<T: Scalar> {
+    operator: Arc<SparseOperator<T>>,
+    hidden: (Value<T>, Slot),
+    weight: (Value<T>, Slot),
+    connecting: Connecting<T>,
+    /// The connections after; what follows has left their gradients there.
+    states: [Slot; 2],
+    way_back: WayBack<T>,
+}
+
+impl<T: Scalar> Backward<T> for SoftConvolve<T> {
+    /// From `H̄'` over the normalisation to `B̄`, then
+    ///
+    /// `S̄_last += β·B̄`, `S̄_init += γ·B̄`, `Y = Aᵀ·α·T·B̄ = Aᵀ·α·B̄ - (Aᵀ1)·μ` with `μ = α·1ᵀB̄ / n`,
+    /// `H̄ = S̄_last + c·S̄_init + Y·Wᵀ`, `W̄ = Hᵀ·Y`, and last `S̄_last ← p·S̄_last`.
+    fn backward(self: Box<Self>, mut gradient: Buffer<T>, gradients: &mut Gradients<T>) {
+        let Self { operator, hidden: (hidden, hidden_slot), weight: (weight, weight_slot), .. } = &*self;
+        let (connecting, way_back) = (&self.connecting, &self.way_back);
+        let (rows, columns) = gradient.shape();
+        let pool = gradients.pool().clone();
+        let gram_gradient = way_back.gram_gradient(&mut gradient, &pool);
+        let mut states = connecting.pending(self.states, (rows, columns), gradients);
+        let mut outer = pool.take(rows, columns);
+        let mut mean = pool.take(1, columns);
+        {
+            let mut partials = pool.take(partial_count(rows), columns);
+            let unshifted = pool.take_zeros(1, columns);
+            let [last, initial] = &mut states;
+            let data = [&mut gradient, last, initial, &mut outer].map(|buffer| buffer.as_mut_slice());
+            let (total, partials) = (mean.as_mut_slice(), partials.as_mut_slice());
+            let work = way_back.work_per_row();
+            sum_while_writing((data, columns), work, total, partials, |range, blocks, partial| {
+                partial.fill(T::ZERO);
+                for_each_chunk(range, blocks, columns, |range, _, [gradient, last, initial, outer]| {
+                    way_back.input_gradient(range.start, gradient, gram_gradient.as_ref(), outer);
+                    connecting.spread(unshifted.as_slice(), outer, (last, initial), gradient);
+                    add_rows(partial, outer);
+                });
+            });
+        }
+        scale(&mut mean, T::from_f64(1.0 / rows as f64));
+
+        let mut weight_gradient = pool.take(columns, columns);
+        pool.stock(chunk_rows(columns), columns);
+        {
+            let mut partials = pool.take(1, transposed_product_scratch(rows, columns, columns));
+            let (total, partials) = (weight_gradient.as_mut_slice(), partials.as_mut_slice());
+            let data = ([gradient.as_mut_slice()], columns);
+            let work = 2 * columns * columns;
+            sum_while_writing(data, work, total, partials, |range, blocks, partial| {
+                let mut gathered = pool.take(chunk_rows(columns), columns);
+                for_each_chunk(range, blocks, columns, |range, accumulate, [target]| {
+                    let gathered = &mut gathered.as_mut_slice()[..target.len()];
+                    operator.transpose().multiply_rows_into(range.start, &outer, gathered);
+                    shift_weighted_rows(gathered, &operator.column_sums()[range.clone()], mean.as_slice());
+                    let gathered = MatRef::from_row_major_slice(&*gathered, range.len(), columns);
+                    let target = MatMut::from_row_major_slice_mut(target, range.len(), columns);
+                    T::multiply(target, Accum::Add, gathered, weight.as_faer().transpose(), T::ONE);
+                    let partial = MatMut::from_row_major_slice_mut(partial, columns, columns);
+                    let hidden = rows_of(hidden, range.start, range.len()).transpose();
+                    T::multiply(partial, accumulate, hidden, gathered, T::ONE);
+                });
+            });
+        }
+        gradients.add(*hidden_slot, gradient);
+        gradients.add(*weight_slot, weight_gradient);
+        connecting.hand_on(states, gradients);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Csr;
+    use crate::ops::check::check;
+    use crate::ops::{Activation, Gradient};
+    use crate::random::{Purpose, Stream};
+    use crate::spectral::Whitening;
+    use crate::testing::random_matrix;
+
+    const MIXTURE: Mixture =
+        Mixture { aggregated: 0.5, residual: 0.3, initial: 0.2, centering: Centering::Aggregated };
+
+    /// Not symmetric, so that the transpose shows; every node is connected to three others and itself.
+    fn operator(nodes: usize) -> Arc<SparseOperator<f64>> {
+        let entries = (0..nodes as u32).flat_map(|row| {
+            [0, 1, 5, 11].map(|step| (row, (row + step) % nodes as u32, 0.1 + f64::from((row + step) % 4)))
+        });
+        Arc::new(SparseOperator::new(Csr::from_entries(nodes, nodes, entries.collect()).unwrap()))
+    }
+
+    fn layer(gradient: Gradient) -> SoftConvolution {
+        let whitening = Whitening { strength: 0.6, exponent: 0.9, rank: 3 };
+        let normalization = SoftNormalization { whitening, gradient, activation: Activation::Relu };
+        SoftConvolution { mixture: MIXTURE, normalization }
+    }
+
+    /// What a layer does: from weights and an embedding with connections to the next ones.
+    type Layer<'a> = &'a dyn Fn(
+        &Tape<f64>,
+        (&Arc<SparseOperator<f64>>, &Variable<f64>),
+        &Variable<f64>,
+        (Memory, Option<Connections<f64>>),
+    ) -> (Variable<f64>, Connections<f64>);
+
+    /// Three layers on the first of the inputs, with the others as weights: connections begin, go on and end.
+    fn three_layers(
+        tape: &Tape<f64>,
+        operator: &Arc<SparseOperator<f64>>,
+        inputs: &[Variable<f64>],
+        (keep, decay): (f64, f64),
+        layer: Layer,
+    ) -> Variable<f64> {
+        let (mut hidden, mut connections, mut share) = (inputs[0].clone(), None, 1.0);
+        for weight in &inputs[1..] {
+            let memory = Memory { keep, share };
+            let (next, after) = layer(tape, (operator, weight), &hidden, (memory, connections));
+            (hidden, connections, share) = (next, Some(after), share * decay);
+        }
+        hidden
+    }
+
+    #[test]
+    fn gradients() {
+        let operator = operator(12);
+        let inputs =
+            [random_matrix(12, 4, 1), random_matrix(4, 4, 2), random_matrix(4, 4, 3), random_matrix(4, 4, 4)];
+        for memory in [(0.4, 0.3), (0.0, 0.0), (0.4, 0.0)] {
+            check("soft convolution", &inputs, |tape, inputs| {
+                three_layers(tape, &operator, inputs, memory, &|tape, convolution, hidden, connections| {
+                    let layer = layer(Gradient::Full);
+                    tape.soft_convolve(&layer, convolution, hidden, connections, None).unwrap()
+                })
+            });
+        }
+    }
+
+    /// One after the other, the operations it is made of give the same, also where ranges of rows have several chunks.
+    #[test]
+    fn it_equals_its_parts() {
+        let dropout = Dropout::new(0.3, Stream::new(1, Purpose::Dropout, 0, 0));
+        for (nodes, columns) in [(13, 3), (400, 200)] {
+            assert_eq!(nodes == 400, nodes / 2 > chunk_rows(columns), "several chunks");
+            let operator = operator(nodes);
+            let weights = (2..5).map(|seed| random_matrix(columns, columns, seed));
+            let inputs: Vec<_> = [random_matrix(nodes, columns, 1)].into_iter().chain(weights).collect();
+            for gradient in [Gradient::Full, Gradient::Detached] {
+                let layer = layer(gradient);
+                let whole: Layer = &|tape, convolution, hidden, connections| {
+                    tape.soft_convolve(&layer, convolution, hidden, connections, dropout).unwrap()
+                };
+                let parts: Layer = &|tape, (operator, weight), hidden, (memory, connections)| {
+                    let aggregated = tape.propagate(operator, &tape.linear(hidden, weight));
+                    let (combined, connections) =
+                        tape.combine(&layer.mixture, &aggregated, hidden, memory, connections);
+                    (tape.soft_normalize(&layer.normalization, &combined, dropout).unwrap(), connections)
+                };
+                let results = [whole, parts].map(|layer| {
+                    let pool = Pool::new();
+                    let tape = Tape::recording(&pool);
+                    let inputs: Vec<_> =
+                        inputs.iter().map(|input| tape.parameter(&Arc::new(input.clone()))).collect();
+                    let output = three_layers(&tape, &operator, &inputs, (0.4, 0.3), layer);
+                    let mut seed = pool.take(nodes, columns);
+                    seed.as_mut_slice().copy_from_slice(random_matrix(nodes, columns, 9).as_slice());
+                    let mut gradients = tape.backward_from(&output, seed);
+                    let gradients = inputs.iter().map(|input| Matrix::clone(&gradients.take(input).unwrap()));
+                    [Matrix::clone(&output)].into_iter().chain(gradients).collect::<Vec<_>>()
+                });
+                for (whole, parts) in results[0].iter().zip(&results[1]) {
+                    let size = parts.as_slice().iter().fold(1.0, |size: f64, value| size.max(value.abs()));
+                    assert!(whole.max_difference(parts) < 1e-9 * size, "{nodes} nodes, {gradient:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_is_an_error() {
+        let tape = Tape::inference(&Pool::new());
+        let mut input = random_matrix(13, 3, 1);
+        input.set(2, 1, f64::NAN);
+        let (input, weight) =
+            (tape.constant(&Arc::new(input)), tape.constant(&Arc::new(random_matrix(3, 3, 2))));
+        let connections = (Memory { keep: 0.4, share: 1.0 }, None);
+        let result =
+            tape.soft_convolve(&layer(Gradient::Full), (&operator(13), &weight), &input, connections, None);
+        assert!(result.is_err());
+    }
+}
