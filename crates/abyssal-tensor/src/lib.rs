@@ -14,6 +14,7 @@ pub mod testing;
 mod eigen;
 mod elementwise;
 mod error;
+mod exponential;
 mod initialization;
 mod kernels;
 mod matrix;

@@ -5,6 +5,7 @@ use std::iter::Sum;
 
 use faer::traits::RealField;
 
+use crate::exponential::exponential;
 use crate::kernels::DenseKernels;
 
 /// A floating-point number the engine computes with: `f32` for training, `f64` for checking gradients.
@@ -37,7 +38,7 @@ pub trait Scalar: RealField + DenseKernels + Copy + Default + Debug + Display + 
 }
 
 macro_rules! scalar {
-    ($type:ident, $negligible:literal) => {
+    ($type:ident, $negligible:literal, $exponential:path) => {
         impl Scalar for $type {
             const EPSILON: Self = $type::EPSILON;
             const NEGLIGIBLE: Self = $negligible;
@@ -55,7 +56,7 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn exp(self) -> Self {
-                $type::exp(self)
+                $exponential(self)
             }
             fn ln(self) -> Self {
                 $type::ln(self)
@@ -75,5 +76,5 @@ macro_rules! scalar {
     };
 }
 
-scalar!(f32, 1e-30);
-scalar!(f64, 1e-180);
+scalar!(f32, 1e-30, exponential);
+scalar!(f64, 1e-180, f64::exp);

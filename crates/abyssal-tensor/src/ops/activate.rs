@@ -162,7 +162,7 @@ impl<T: Scalar> Mask<T> {
 
 vectorized! {
     /// Scales the gradient where the output is positive, and zeroes it elsewhere.
-    fn keep_positive<'a, T>(gradient: &'a mut [T], output: &'a [T], scale: T) {
+    pub(super) fn keep_positive<'a, T>(gradient: &'a mut [T], output: &'a [T], scale: T) {
         for (gradient, &output) in gradient.iter_mut().zip(output) {
             let scaled = scale * *gradient;
             *gradient = if output > T::ZERO { scaled } else { T::ZERO };

@@ -47,30 +47,63 @@ vectorized! {
             let weights = &mut weights[(bounds[0] - start) * heads..(bounds[1] - start) * heads];
             let neighbours = &indices[bounds[0]..bounds[1]];
             let own = &scores[(first + row) * 2 * heads..][..heads];
-            for (weights, &neighbour) in weights.chunks_exact_mut(heads).zip(neighbours) {
-                let other = &scores[neighbour as usize * 2 * heads + heads..][..heads];
-                for ((weight, &own), &other) in weights.iter_mut().zip(own).zip(other) {
-                    let score = own + other;
-                    *weight = if score > T::ZERO { score } else { slope * score };
-                }
+            let mut head = 0;
+            while head + LANES <= heads {
+                attend_heads::<T, LANES>(weights, neighbours, (own, scores), (head, heads), slope);
+                head += LANES;
             }
-            for head in 0..heads.min(weights.len()) {
-                let mut largest = weights[head];
-                for &weight in weights[head..].iter().step_by(heads) {
-                    largest = if weight > largest { weight } else { largest };
-                }
-                let mut sum = T::ZERO;
-                for weight in weights[head..].iter_mut().step_by(heads) {
-                    *weight = Scalar::exp(*weight - largest);
-                    sum += *weight;
-                }
-                let scale = T::ONE / sum;
-                for weight in weights[head..].iter_mut().step_by(heads) {
-                    *weight *= scale;
-                }
+            while head < heads {
+                attend_heads::<T, 1>(weights, neighbours, (own, scores), (head, heads), slope);
+                head += 1;
             }
         }
     }
+}
+
+/// `α` of one node for the `W` heads from `place.0` on, of `place.1` in all.
+#[inline(always)]
+fn attend_heads<T: Scalar, const W: usize>(
+    weights: &mut [T],
+    neighbours: &[u32],
+    (own, scores): (&[T], &[T]),
+    (head, heads): (usize, usize),
+    slope: T,
+) {
+    let own = lanes::<T, W>(own, head);
+    let mut largest = [-T::ONE / T::ZERO; W];
+    for (weights, &neighbour) in weights.chunks_exact_mut(heads).zip(neighbours) {
+        let other = lanes::<T, W>(scores, neighbour as usize * 2 * heads + heads + head);
+        let weights = &mut weights[head..head + W];
+        for lane in 0..W {
+            let score = own[lane] + other[lane];
+            let score = if score > T::ZERO { score } else { slope * score };
+            largest[lane] = if score > largest[lane] { score } else { largest[lane] };
+            weights[lane] = score;
+        }
+    }
+    let mut sums = [T::ZERO; W];
+    for weights in weights.chunks_exact_mut(heads) {
+        let weights = &mut weights[head..head + W];
+        for lane in 0..W {
+            let weight = Scalar::exp(weights[lane] - largest[lane]);
+            sums[lane] += weight;
+            weights[lane] = weight;
+        }
+    }
+    let scales = sums.map(|sum| T::ONE / sum);
+    for weights in weights.chunks_exact_mut(heads) {
+        let weights = &mut weights[head..head + W];
+        for lane in 0..W {
+            weights[lane] *= scales[lane];
+        }
+    }
+}
+
+/// `W` values from `start` on.
+#[inline(always)]
+fn lanes<T: Scalar, const W: usize>(values: &[T], start: usize) -> [T; W] {
+    let values = &values[start..start + W];
+    std::array::from_fn(|lane| values[lane])
 }
 
 vectorized! {
@@ -166,19 +199,44 @@ vectorized! {
             let (gradients, weights) = (&mut gradients[range.clone()], &weights[range]);
             let neighbours = &indices[bounds[0]..bounds[1]];
             let own = &scores[(first + row) * 2 * heads..][..heads];
-            for head in 0..heads.min(gradients.len()) {
-                let mut mean = T::ZERO;
-                let pairs = gradients[head..].iter().step_by(heads).zip(weights[head..].iter().step_by(heads));
-                for (&gradient, &weight) in pairs {
-                    mean += weight * gradient;
-                }
-                for (edge, &neighbour) in neighbours.iter().enumerate() {
-                    let score = own[head] + scores[neighbour as usize * 2 * heads + heads + head];
-                    let factor = if score > T::ZERO { T::ONE } else { slope };
-                    let place = edge * heads + head;
-                    gradients[place] = factor * weights[place] * (gradients[place] - mean);
-                }
+            let mut head = 0;
+            while head + LANES <= heads {
+                heads_backward::<T, LANES>((gradients, weights), neighbours, (own, scores), (head, heads), slope);
+                head += LANES;
             }
+            while head < heads {
+                heads_backward::<T, 1>((gradients, weights), neighbours, (own, scores), (head, heads), slope);
+                head += 1;
+            }
+        }
+    }
+}
+
+/// `z̄` of one node for the `W` heads from `place.0` on, of `place.1` in all.
+#[inline(always)]
+fn heads_backward<T: Scalar, const W: usize>(
+    (gradients, weights): (&mut [T], &[T]),
+    neighbours: &[u32],
+    (own, scores): (&[T], &[T]),
+    (head, heads): (usize, usize),
+    slope: T,
+) {
+    let own = lanes::<T, W>(own, head);
+    let mut means = [T::ZERO; W];
+    for (gradients, weights) in gradients.chunks_exact(heads).zip(weights.chunks_exact(heads)) {
+        let (gradients, weights) = (lanes::<T, W>(gradients, head), lanes::<T, W>(weights, head));
+        for lane in 0..W {
+            means[lane] += weights[lane] * gradients[lane];
+        }
+    }
+    let edges = gradients.chunks_exact_mut(heads).zip(weights.chunks_exact(heads));
+    for ((gradients, weights), &neighbour) in edges.zip(neighbours) {
+        let other = lanes::<T, W>(scores, neighbour as usize * 2 * heads + heads + head);
+        let weights = lanes::<T, W>(weights, head);
+        let gradients = &mut gradients[head..head + W];
+        for lane in 0..W {
+            let factor = if own[lane] + other[lane] > T::ZERO { T::ONE } else { slope };
+            gradients[lane] = factor * weights[lane] * (gradients[lane] - means[lane]);
         }
     }
 }
@@ -246,6 +304,17 @@ vectorized! {
 #[inline(always)]
 fn add_weighted<T: Scalar>(row: &mut [T], other: &[T], weights: &[T]) {
     let width = row.len() / weights.len();
+    // Class scores are narrow. Loops of a length that the compiler knows have no loop about them.
+    match width {
+        2 => return add_weighted_parts::<T, 2>(row, other, weights),
+        3 => return add_weighted_parts::<T, 3>(row, other, weights),
+        4 => return add_weighted_parts::<T, 4>(row, other, weights),
+        5 => return add_weighted_parts::<T, 5>(row, other, weights),
+        6 => return add_weighted_parts::<T, 6>(row, other, weights),
+        7 => return add_weighted_parts::<T, 7>(row, other, weights),
+        8 => return add_weighted_parts::<T, 8>(row, other, weights),
+        _ => {}
+    }
     let parts = row.chunks_exact_mut(width).zip(other.chunks_exact(width));
     for ((row, other), &weight) in parts.zip(weights) {
         let (row, rest) = row.as_chunks_mut::<LANES>();
@@ -256,6 +325,17 @@ fn add_weighted<T: Scalar>(row: &mut [T], other: &[T], weights: &[T]) {
             }
         }
         for (value, &other) in rest.iter_mut().zip(other_rest) {
+            *value += weight * other;
+        }
+    }
+}
+
+/// The same with parts of `W` columns.
+#[inline(always)]
+fn add_weighted_parts<T: Scalar, const W: usize>(row: &mut [T], other: &[T], weights: &[T]) {
+    let parts = row.as_chunks_mut::<W>().0.iter_mut().zip(other.as_chunks::<W>().0);
+    for ((row, other), &weight) in parts.zip(weights) {
+        for (value, &other) in row.iter_mut().zip(other) {
             *value += weight * other;
         }
     }

@@ -7,6 +7,7 @@ mod signed;
 use std::sync::Arc;
 
 use super::Dropout;
+use super::activate::keep_positive;
 use crate::parallel::{for_each_block, for_each_ragged_block};
 use crate::tape::{Backward, Buffer, Gradients, Pool, Tape, Variable};
 use crate::{Matrix, Scalar, SparseOperator};
@@ -52,23 +53,21 @@ impl<T: Scalar> Tape<'_, T> {
             );
         });
         let mut output = pool.take(nodes, columns);
-        {
-            let dropped = dropout.map(|dropout| drop_weights(&weights, dropout, pool));
-            let used = dropped.as_ref().unwrap_or(&weights);
-            for_each_block(output.as_mut_slice(), columns, columns * inputs.entries(), |first, block| {
-                let offsets = &matrix.offsets()[first..];
-                weigh_rows(
-                    offsets,
-                    matrix.indices(),
-                    used.as_slice(),
-                    transformed.as_slice(),
-                    (heads, columns),
-                    block,
-                );
-            });
-        }
+        let dropped = dropout.map(|dropout| Dropped::new(&weights, dropout, pool));
+        let used = dropped.as_ref().map_or(&weights, |dropped| &dropped.weights);
+        for_each_block(output.as_mut_slice(), columns, columns * inputs.entries(), |first, block| {
+            let offsets = &matrix.offsets()[first..];
+            weigh_rows(
+                offsets,
+                matrix.indices(),
+                used.as_slice(),
+                transformed.as_slice(),
+                (heads, columns),
+                block,
+            );
+        });
         let slots = inputs.slots();
-        self.record(Arc::new(output), &slots, || Attend { inputs, weights, slope, dropout })
+        self.record(Arc::new(output), &slots, || Attend { inputs, weights, slope, dropped })
     }
 }
 
@@ -77,7 +76,7 @@ struct Attend<T: Scalar> {
     /// `α` before dropout, one row an edge.
     weights: Buffer<T>,
     slope: T,
-    dropout: Option<Dropout>,
+    dropped: Option<Dropped<T>>,
 }
 
 impl<T: Scalar> Backward<T> for Attend<T> {
@@ -97,8 +96,9 @@ impl<T: Scalar> Backward<T> for Attend<T> {
             let start = offsets[0] * heads;
             let products = (gradient.as_slice(), transformed.as_slice());
             multiply_ends(offsets, matrix.indices(), products, (first, heads, columns), block);
-            if let Some(dropout) = self.dropout {
-                drop_values(dropout, start, block);
+            if let Some(Dropped { weights, scale }) = &self.dropped {
+                // A weight of zero may not have been dropped; then its gradient is zero all the same.
+                keep_positive(block, &weights.as_slice()[start..start + block.len()], *scale);
             }
             let weights = &self.weights.as_slice()[start..start + block.len()];
             let scores = scores.as_slice();
@@ -108,23 +108,30 @@ impl<T: Scalar> Backward<T> for Attend<T> {
 
         let sums = inputs.scores_backward(score_gradients, gradients);
         if inputs.rows.1.is_some() {
-            let dropped = self.dropout.map(|dropout| drop_weights(&self.weights, dropout, &pool));
-            let used = dropped.as_ref().unwrap_or(&self.weights);
+            let used = self.dropped.as_ref().map_or(&self.weights, |dropped| &dropped.weights);
             inputs.rows_backward(&sums, used, &gradient, gradients);
         }
     }
 }
 
-/// The attention weights after dropout.
-fn drop_weights<T: Scalar>(weights: &Matrix<T>, dropout: Dropout, pool: &Pool<T>) -> Buffer<T> {
-    let (edges, heads) = weights.shape();
-    let mut dropped = pool.take(edges, heads);
-    for_each_block(dropped.as_mut_slice(), heads, 4 * heads, |first, block| {
-        let start = first * heads;
-        block.copy_from_slice(&weights.as_slice()[start..start + block.len()]);
-        drop_values(dropout, start, block);
-    });
-    dropped
+/// The attention weights after dropout. They are kept for the way back: random numbers cost more than reading them.
+struct Dropped<T: Scalar> {
+    weights: Buffer<T>,
+    /// The factor of those that stayed.
+    scale: T,
+}
+
+impl<T: Scalar> Dropped<T> {
+    fn new(weights: &Matrix<T>, dropout: Dropout, pool: &Pool<T>) -> Self {
+        let (edges, heads) = weights.shape();
+        let mut dropped = pool.take(edges, heads);
+        for_each_block(dropped.as_mut_slice(), heads, 4 * heads, |first, block| {
+            let start = first * heads;
+            block.copy_from_slice(&weights.as_slice()[start..start + block.len()]);
+            drop_values(dropout, start, block);
+        });
+        Self { weights: dropped, scale: dropout.scale() }
+    }
 }
 
 #[cfg(test)]
