@@ -60,12 +60,13 @@ pub fn with_awake_threads<R: Send>(operation: impl FnOnce() -> R + Send) -> R {
                 }
             }
         });
-        // Also when the operation panics: nobody could end the others any more.
+        // Raised when the operation panics, too: the others would never end.
         let _end = Raised(done);
         operation()
     })
 }
 
+/// Raises a flag when it goes.
 struct Raised<'a>(&'a AtomicBool);
 
 impl Drop for Raised<'_> {
@@ -268,6 +269,21 @@ mod tests {
         };
         assert_eq!(sum(1), sum(2));
         assert_eq!(sum(1), sum(3));
+    }
+
+    /// Also when two of them share the threads, and when one panics: nobody is left looking for work.
+    #[test]
+    fn threads_stay_awake_no_longer_than_needed() {
+        for threads in [1, 2, 5] {
+            let sum = with_threads(threads, || {
+                let failed = std::panic::catch_unwind(|| with_awake_threads(|| panic!("on purpose")));
+                assert!(failed.is_err());
+                let part = |range: Range<u64>| with_awake_threads(|| range.into_par_iter().sum::<u64>());
+                let (first, second) = join(|| part(0..5000), || part(5000..10_000));
+                first + second
+            });
+            assert_eq!(sum.unwrap(), 49_995_000);
+        }
     }
 
     #[test]

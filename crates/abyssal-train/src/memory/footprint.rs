@@ -228,10 +228,10 @@ impl<'a> Trial<'a> {
             }
             footprint = footprint.map(self.sorted(&beside), |first, second| first + second);
         }
-        // Operators: an index, a value and its source for each entry, and where rows begin.
+        // Operators: an index, a value and its source for each entry, where rows begin, and sums of columns.
         let operators = self.input.operators_made() as f64;
         footprint.entry += operators * 3.0 * VALUE;
-        footprint.node += operators * size_of::<usize>() as f64;
+        footprint.node += operators * (size_of::<usize>() as f64 + VALUE);
         footprint.node += VALUE * self.input.values_made() as f64 / self.nodes as f64;
         footprint
     }
