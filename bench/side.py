@@ -15,7 +15,8 @@ PYTHON = BENCH / ".venv" / "bin" / "python"
 SERVER = REPOSITORY / "target" / "release" / "examples" / "epoch_server"
 
 PAUSE_SECONDS = 0.3  # before every epoch: idle OpenMP threads of one side would spin while the other side works
-SHORT_SECONDS = 0.05  # below this, threads that have to be woken up weigh
+SHORT_SECONDS = 0.05  # below this, threads that have to be woken up weigh, and so do caches the other side has filled
+SHORT_EPOCHS = 5  # measured in a turn where they are short; training runs one after the other, too
 
 
 class Side:
@@ -48,14 +49,17 @@ class Side:
 
 
 def in_turns(sides: dict[str, Side], rounds: int) -> dict[str, list[dict]]:
-    """Epochs of all sides, one after the other in every round."""
+    """Epochs of all sides, one after the other in every round; several in a row where they are short."""
     epochs: dict[str, list[dict]] = {name: [] for name in sides}
     for _ in range(rounds):
         for name, side in sides.items():
             time.sleep(PAUSE_SECONDS)
-            if epochs[name] and epochs[name][-1]["seconds"] < SHORT_SECONDS:
-                side.epoch()  # wakes the threads of this side
-            epochs[name].append(side.epoch())
+            first = side.epoch()
+            if first["seconds"] < SHORT_SECONDS:
+                # The first one woke the threads of this side.
+                epochs[name] += [side.epoch() for _ in range(SHORT_EPOCHS)]
+            else:
+                epochs[name].append(first)
     return epochs
 
 
