@@ -303,21 +303,21 @@ impl<T: Scalar> RSoftGraphAin<T> {
         for (place, index) in range.enumerate() {
             let weights = &pass.parameters[place * count..(place + 1) * count];
             let dropout = pass.dropout(self.config.hidden_dropout, 1 + index as u32);
-            let output = match self.aggregation.convolution(graph, weights) {
-                Some(convolution) => {
-                    layer.apply_to_convolution(pass.tape, convolution, &mut connections, dropout)
-                }
-                None => Ok(None),
+            let failed = |source| NnError::Layer { layer: index + 1, source };
+            let at_once = match self.aggregation.convolution(graph, weights) {
+                Some(convolution) => layer
+                    .apply_to_convolution(pass.tape, convolution, &mut connections, dropout)
+                    .map_err(failed)?,
+                None => None,
             };
-            let output = output.and_then(|output| match output {
-                Some(output) => Ok(output),
+            let output = match at_once {
+                Some(output) => output,
                 None => {
                     let embedding = self.embedding(pass, &hidden);
                     let aggregated = self.aggregation.aggregate(pass, graph, index, &embedding, weights);
-                    layer.apply(pass.tape, &aggregated, &mut connections, dropout)
+                    layer.apply(pass.tape, &aggregated, &mut connections, dropout).map_err(failed)?
                 }
-            });
-            let output = output.map_err(|source| NnError::Layer { layer: index + 1, source })?;
+            };
             pass.observe(&output);
             hidden = Some(output);
         }

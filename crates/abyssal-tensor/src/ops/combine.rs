@@ -313,19 +313,6 @@ impl<T: Scalar> Connecting<T> {
         take_up_and_combine(self.weights, (self.keep, self.share), sources, shift, targets);
     }
 
-    /// The gradients of the connections, as what follows has left them at their places: n×d each.
-    pub(super) fn pending(
-        &self,
-        states: [Slot; 2],
-        (rows, columns): (usize, usize),
-        gradients: &mut Gradients<T>,
-    ) -> [Buffer<T>; 2] {
-        states.map(|slot| {
-            let pending = slot.and_then(|slot| gradients.take_slot(slot));
-            pending.unwrap_or_else(|| gradients.pool().take_zeros(rows, columns))
-        })
-    }
-
     /// Rows of the way back: `(B̄, S̄_last, S̄_init)` become `(Z̄, S̄_last, S̄_init)` of the layer before, and `hidden` is `H̄`.
     pub(super) fn spread(
         &self,
@@ -354,6 +341,18 @@ impl<T: Scalar> Connecting<T> {
     }
 }
 
+/// The gradients of connections, as what follows has left them at their places: n×d each.
+pub(super) fn pending_gradients<T: Scalar>(
+    states: [Slot; 2],
+    (rows, columns): (usize, usize),
+    gradients: &mut Gradients<T>,
+) -> [Buffer<T>; 2] {
+    states.map(|slot| {
+        let pending = slot.and_then(|slot| gradients.take_slot(slot));
+        pending.unwrap_or_else(|| gradients.pool().take_zeros(rows, columns))
+    })
+}
+
 struct Combine<T> {
     connecting: Connecting<T>,
     /// The connections after; what follows has left their gradients there.
@@ -375,7 +374,7 @@ impl<T: Scalar> Backward<T> for Combine<T> {
             mean.as_mut_slice().fill(T::ZERO);
         }
         let connecting = &self.connecting;
-        let mut states = connecting.pending(self.states, (rows, columns), gradients);
+        let mut states = pending_gradients(self.states, (rows, columns), gradients);
         let mut hidden = gradients.pool().take(rows, columns);
         let [last, initial] = &mut states;
         let data = [&mut gradient, last, initial, &mut hidden].map(|buffer| buffer.as_mut_slice());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use faer::{Accum, MatMut, MatRef};
 
-use super::combine::{Connecting, States};
+use super::combine::{Connecting, States, pending_gradients};
 use super::soft_normalize::WayBack;
 use super::{Centering, Connections, Dropout, Memory, Mixture, SoftNormalization};
 use crate::elementwise::{add_rows, scale};
@@ -238,7 +238,7 @@ impl<T: Scalar> Backward<T> for SoftConvolve<T> {
         let (rows, columns) = gradient.shape();
         let pool = gradients.pool().clone();
         let gram_gradient = way_back.gram_gradient(&mut gradient, &pool);
-        let mut states = connecting.pending(self.states, (rows, columns), gradients);
+        let mut states = pending_gradients(self.states, (rows, columns), gradients);
         let mut outer = pool.take(rows, columns);
         let mut mean = pool.take(1, columns);
         {
