@@ -4,7 +4,8 @@
 //! computed, and the order in which partial sums are added, is the same for one thread and for many.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
@@ -25,6 +26,8 @@ const FEW_ROWS: usize = 128;
 const SERIAL_WORK: usize = 1 << 15;
 /// At most this many threads are kept awake: many idle ones would only be in each other's way.
 const AWAKE_THREADS: usize = 4;
+/// How long an operation waits for other threads to wake up: it starts without those that have work to do.
+const PATIENCE: Duration = Duration::from_micros(500);
 
 /// Runs `operation` with a fixed number of threads; 0 means one for each core.
 ///
@@ -49,29 +52,63 @@ pub fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: impl FnO
 /// A thread without work goes to sleep within microseconds and takes tens of them to wake up, as long as a small
 /// matrix product. In here an idle thread keeps looking for work, and gives way to other programs in between.
 pub fn with_awake_threads<R: Send>(operation: impl FnOnce() -> R + Send) -> R {
-    let done = &AtomicBool::new(false);
+    let watch = &Watch::default();
     rayon::scope(|scope| {
         let owner = rayon::current_thread_index();
+        let watchers = threads().min(AWAKE_THREADS) - 1;
         scope.spawn_broadcast(move |_, context| {
-            let awake = Some(context.index()) != owner && context.index() < AWAKE_THREADS;
-            while awake && !done.load(Ordering::Relaxed) {
-                if rayon::yield_now() != Some(rayon::Yield::Executed) {
-                    std::thread::yield_now();
-                }
+            if Some(context.index()) != owner && watch.begins(watchers) {
+                watch.keep();
             }
         });
-        // Raised when the operation panics, too: the others would never end.
-        let _end = Raised(done);
+        watch.assemble(watchers);
+        // Ended when the operation panics, too: the others would never end.
+        let _end = EndOf(watch);
         operation()
     })
 }
 
-/// Raises a flag when it goes.
-struct Raised<'a>(&'a AtomicBool);
+/// Threads that look for work until an operation has ended.
+#[derive(Default)]
+struct Watch {
+    /// How many threads began, or tried to.
+    begun: AtomicUsize,
+    /// Set when the operation starts. Who comes later may have work of the operation under way already and be about
+    /// to wait for a part of it: looking for work on top of that until the operation ends, it would never end.
+    closed: AtomicBool,
+    ended: AtomicBool,
+}
 
-impl Drop for Raised<'_> {
+impl Watch {
+    /// Whether a thread may keep watch: the first so many may that come before the operation starts.
+    fn begins(&self, watchers: usize) -> bool {
+        !self.closed.load(Ordering::Acquire) && self.begun.fetch_add(1, Ordering::AcqRel) < watchers
+    }
+
+    /// Gives the other threads the time to wake up, and starts without those that are busy.
+    fn assemble(&self, watchers: usize) {
+        let start = Instant::now();
+        while self.begun.load(Ordering::Acquire) < watchers && start.elapsed() < PATIENCE {
+            std::thread::yield_now();
+        }
+        self.closed.store(true, Ordering::Release);
+    }
+
+    fn keep(&self) {
+        while !self.ended.load(Ordering::Acquire) {
+            if rayon::yield_now() != Some(rayon::Yield::Executed) {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// Ends a watch when it goes.
+struct EndOf<'a>(&'a Watch);
+
+impl Drop for EndOf<'_> {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.ended.store(true, Ordering::Release);
     }
 }
 
@@ -283,6 +320,25 @@ mod tests {
                 first + second
             });
             assert_eq!(sum.unwrap(), 49_995_000);
+        }
+    }
+
+    /// A thread may steal work of the operation before it gets to keeping watch: then it must not.
+    #[test]
+    fn threads_that_wake_up_late_do_not_wait_for_themselves() {
+        /// A lopsided tree of joins: the threads steal from each other, and wait for each other.
+        fn split(leaves: usize) -> usize {
+            if leaves == 1 {
+                (0..500).for_each(|_| std::hint::spin_loop());
+                return 1;
+            }
+            let (left, right) = rayon::join(|| split(leaves / 3 + 1), || split(leaves - leaves / 3 - 1));
+            left + right
+        }
+        for threads in [2, 3] {
+            let leaves =
+                with_threads(threads, || (0..2000).map(|_| with_awake_threads(|| split(16))).sum::<usize>());
+            assert_eq!(leaves.unwrap(), 2000 * 16);
         }
     }
 

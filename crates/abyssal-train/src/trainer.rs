@@ -11,7 +11,7 @@ use abyssal_nn::{GraphInput, Mode, NnError, Parameters, Pass};
 use abyssal_tensor::Matrix;
 use abyssal_tensor::ops::{Targets, mean_cross_entropy};
 use abyssal_tensor::optimizer::{Adam, StepSchedule};
-use abyssal_tensor::parallel::join;
+use abyssal_tensor::parallel::{join, with_awake_threads};
 use abyssal_tensor::tape::{Buffer, Pool, Tape};
 
 use crate::curriculum::{Course, Stage};
@@ -167,6 +167,10 @@ impl Trainer {
     /// # Errors
     /// If numbers leave the finite range.
     pub fn run_epoch(&mut self) -> Result<EpochMetrics, TrainError> {
+        with_awake_threads(|| self.step_and_evaluate())
+    }
+
+    fn step_and_evaluate(&mut self) -> Result<EpochMetrics, TrainError> {
         let epoch = self.state.epoch;
         let learning_rate = self.learning_rate(epoch);
         let step = self.next_step.take().unwrap_or_else(|| self.compute_step(epoch));
