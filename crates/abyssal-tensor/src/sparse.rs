@@ -1,11 +1,15 @@
 //! Compressed-sparse-row matrices and their products with dense ones.
 
-use crate::parallel::{block_rows, for_each_block, for_each_block_with};
+use crate::parallel::{block_rows, for_each_block, for_each_block_with, partial_count, sum_over_rows};
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar, TensorError};
 
 /// A block of rows of a product has about this many multiply-adds at most, or a single row.
 const BLOCK_WORK: usize = 1 << 17;
+/// Sums of at most this many values are collected where the entries come from, so that they stay in a core's own cache.
+const COLLECTED_VALUES: usize = 1 << 16;
+/// A partial sum must collect so many entries for each of its rows to be worth adding up.
+const ENTRIES_COLLECTED: usize = 4;
 
 /// A sparse matrix in compressed-sparse-row form, columns ascending within each row.
 #[derive(Clone, Debug, PartialEq)]
@@ -228,6 +232,96 @@ impl<T: Scalar> Csr<T> {
         let (offsets, dense, width) = (&self.offsets[first..], dense.as_slice(), dense.columns());
         multiply_rows(offsets, &self.indices, &self.values, dense, width, block);
     }
+
+    /// Whether [`Csr::collect_transposed_into`] is worth it: if the output is small, and there are many entries for each of its rows.
+    pub fn collects_transposed(&self, width: usize) -> bool {
+        let partial_rows = self.columns * partial_count(self.rows);
+        self.columns * width <= COLLECTED_VALUES && partial_rows * ENTRIES_COLLECTED <= self.stored()
+    }
+
+    /// How many values [`Csr::collect_transposed_into`] needs as scratch.
+    pub fn collect_scratch(&self, width: usize) -> usize {
+        partial_count(self.rows) * self.columns * width
+    }
+
+    /// `output = selfᵀ · dense` with other values at the same places, without a transpose to read: every entry adds its share of a row
+    /// of `dense` to a row of the output. Shapes: self is m×n, `dense` m×d, `output` n×d.
+    ///
+    /// # Panics
+    /// If the shapes do not fit.
+    pub fn collect_transposed_into(
+        &self,
+        values: &[T],
+        dense: &Matrix<T>,
+        output: &mut Matrix<T>,
+        partials: &mut [T],
+    ) {
+        assert_eq!(values.len(), self.stored());
+        assert_eq!(dense.rows(), self.rows, "transposed sparse product: inner dimensions");
+        assert_eq!(
+            output.shape(),
+            (self.columns, dense.columns()),
+            "transposed sparse product: output shape"
+        );
+        let width = dense.columns();
+        let work = width * (1 + self.stored() / self.rows.max(1));
+        sum_over_rows(self.rows, work, output.as_mut_slice(), partials, |range, partial| {
+            partial.fill(T::ZERO);
+            let dense = &dense.as_slice()[range.start * width..range.end * width];
+            collect_rows(
+                &self.offsets[range.start..=range.end],
+                &self.indices,
+                values,
+                dense,
+                width,
+                partial,
+            );
+        });
+    }
+}
+
+vectorized! {
+    /// `output[indices[e], :] += values[e] · dense[row, :]` for all entries of the rows between `offsets`.
+    fn collect_rows<'a, T>(
+        offsets: &'a [usize],
+        indices: &'a [u32],
+        values: &'a [T],
+        dense: &'a [T],
+        width: usize,
+        output: &'a mut [T],
+    ) {
+        for (row, bounds) in dense.chunks_exact(width.max(1)).zip(offsets.windows(2)) {
+            let range = bounds[0]..bounds[1];
+            let entries = (&indices[range.clone()], &values[range]);
+            match width {
+                64 => collect_row::<T, 64>(entries, row, output),
+                32 => collect_row::<T, 32>(entries, row, output),
+                16 => collect_row::<T, 16>(entries, row, output),
+                _ => {
+                    for (&index, &value) in entries.0.iter().zip(entries.1) {
+                        let target = &mut output[index as usize * width..][..width];
+                        for (sum, &entry) in target.iter_mut().zip(row) {
+                            *sum += value * entry;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One row of `W` columns of [`collect_rows`], which is kept in registers.
+#[inline(always)]
+fn collect_row<T: Scalar, const W: usize>((indices, values): (&[u32], &[T]), row: &[T], output: &mut [T]) {
+    let mut source = [T::ZERO; W];
+    source.copy_from_slice(row);
+    for (&index, &value) in indices.iter().zip(values) {
+        let begin = index as usize * W;
+        let target = &mut output[begin..begin + W];
+        for (sum, &entry) in target.iter_mut().zip(&source) {
+            *sum += value * entry;
+        }
+    }
 }
 
 vectorized! {
@@ -392,6 +486,20 @@ mod tests {
             let mut output = Matrix::zeros(rows, width);
             sparse.multiply_into(&dense, &mut output);
             prop_assert!(output.max_difference(&product(&sparse.to_dense(), &dense)) < 1e-9);
+        }
+
+        /// Widths with code of their own and others.
+        #[test]
+        fn transposed_products_equal_dense_ones(
+            (rows, columns, entries) in entries(),
+            width in prop::sample::select(vec![1usize, 7, 16, 32, 64, 65]),
+        ) {
+            let sparse = Csr::from_entries(rows, columns, entries).unwrap();
+            let dense = Matrix::from_fn(rows, width, |row, column| (row * 31 + column * 17 % 7) as f64 - 3.0);
+            let mut output = Matrix::zeros(columns, width);
+            let mut partials = vec![f64::NAN; sparse.collect_scratch(width)];
+            sparse.collect_transposed_into(sparse.values(), &dense, &mut output, &mut partials);
+            prop_assert!(output.max_difference(&product(&sparse.to_dense().transposed(), &dense)) < 1e-9);
         }
 
         #[test]

@@ -48,15 +48,20 @@ struct SparseLinear<T: Scalar> {
 impl<T: Scalar> Backward<T> for SparseLinear<T> {
     /// `W̄ = dropout(X)ᵀ·Ȳ`.
     fn backward(self: Box<Self>, gradient: Buffer<T>, gradients: &mut Gradients<T>) {
-        let transpose = self.features.transpose();
-        let mut weight_gradient = gradients.pool().take(transpose.rows(), gradient.columns());
-        match &self.values {
-            Some(values) => {
-                let mut transposed = gradients.pool().take(1, transpose.stored());
-                self.features.transpose_values(values.as_slice(), transposed.as_mut_slice());
-                transpose.multiply_values_into(transposed.as_slice(), &gradient, &mut weight_gradient);
-            }
-            None => transpose.multiply_into(&gradient, &mut weight_gradient),
+        let (matrix, transpose) = (self.features.matrix(), self.features.transpose());
+        let (pool, width) = (gradients.pool(), gradient.columns());
+        let mut weight_gradient = pool.take(matrix.columns(), width);
+        if matrix.collects_transposed(width) {
+            let values = self.values.as_ref().map_or(matrix.values(), |values| values.as_slice());
+            let mut partials = pool.take(1, matrix.collect_scratch(width));
+            let partials = partials.as_mut_slice();
+            matrix.collect_transposed_into(values, &gradient, &mut weight_gradient, partials);
+        } else if let Some(values) = &self.values {
+            let mut transposed = pool.take(1, transpose.stored());
+            self.features.transpose_values(values.as_slice(), transposed.as_mut_slice());
+            transpose.multiply_values_into(transposed.as_slice(), &gradient, &mut weight_gradient);
+        } else {
+            transpose.multiply_into(&gradient, &mut weight_gradient);
         }
         gradients.add(self.weight, weight_gradient);
     }
@@ -70,14 +75,19 @@ mod tests {
     use crate::random::{Purpose, Stream};
     use crate::testing::random_matrix;
 
+    /// With many entries for a row of weights, and with few: there are two ways back.
     #[test]
     fn gradients() {
-        let entries = vec![(0, 1, 2.0), (1, 0, -1.0), (2, 2, 0.5), (3, 0, 1.5), (3, 2, 1.0), (3, 3, 2.0)];
-        let features = Arc::new(SparseOperator::new(Csr::from_entries(4, 4, entries).unwrap()));
-        for dropout in [None, Dropout::new(0.5, Stream::new(2, Purpose::Dropout, 0, 0))] {
-            check("sparse linear", &[random_matrix(4, 3, 1)], |tape, inputs| {
-                tape.sparse_linear(&features, dropout, &inputs[0])
-            });
+        let entries: Vec<_> = (0..20).map(|row| (row, row % 3, f64::from(row % 7) - 2.5)).collect();
+        for columns in [4, 40] {
+            let features = Csr::from_entries(20, columns, entries.clone()).unwrap();
+            assert_eq!(features.collects_transposed(3), columns == 4);
+            let features = Arc::new(SparseOperator::new(features));
+            for dropout in [None, Dropout::new(0.5, Stream::new(2, Purpose::Dropout, 0, 0))] {
+                check("sparse linear", &[random_matrix(columns, 3, 1)], |tape, inputs| {
+                    tape.sparse_linear(&features, dropout, &inputs[0])
+                });
+            }
         }
     }
 }
