@@ -8,7 +8,7 @@ use super::Dropout;
 use crate::Scalar;
 use crate::elementwise::column_sums;
 use crate::parallel::for_each_block;
-use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};
+use crate::tape::{Backward, Buffer, Flags, Gradients, Slot, Tape, Variable};
 use crate::vectorized::vectorized;
 
 /// The function applied to every value of a layer's output.
@@ -53,7 +53,13 @@ impl<T: Scalar> Tape<'_, T> {
         self.record(Arc::clone(&output), &[input.slot, bias], || Activate {
             input: input.slot,
             bias,
-            mask: Mask::new(activation, dropout, &output),
+            mask: match activation {
+                // What follows may have no use for the output itself.
+                Activation::Relu => {
+                    Mask::Flagged(Flags::of_positive(&output, self.pool()), scale_of(dropout))
+                }
+                _ => Mask::new(activation, dropout, &output),
+            },
         })
     }
 }
@@ -105,6 +111,8 @@ pub(super) enum Mask<T: Scalar> {
     Open,
     /// The places where the output is positive (neither cut off nor dropped), scaled.
     Positive(Arc<Buffer<T>>, T),
+    /// The same, of whole rows, without the output.
+    Flagged(Flags<T>, T),
     /// What this dropout lets through.
     Dropout(Dropout),
     /// What this dropout lets through, times the slope of ELU, which the output tells: 1 where it is positive, and
@@ -117,9 +125,7 @@ pub(super) enum Mask<T: Scalar> {
 impl<T: Scalar> Mask<T> {
     pub(super) fn new(activation: Activation, dropout: Option<Dropout>, output: &Arc<Buffer<T>>) -> Self {
         match (activation, dropout) {
-            (Activation::Relu, dropout) => {
-                Mask::Positive(Arc::clone(output), dropout.map_or(T::ONE, |dropout| dropout.scale()))
-            }
+            (Activation::Relu, dropout) => Mask::Positive(Arc::clone(output), scale_of(dropout)),
             (Activation::Identity, Some(dropout)) => Mask::Dropout(dropout),
             (Activation::Identity, None) => Mask::Open,
             (Activation::Elu, dropout) => Mask::Elu(Arc::clone(output), dropout),
@@ -145,11 +151,12 @@ impl<T: Scalar> Mask<T> {
             Mask::Positive(output, scale) => {
                 keep_positive(gradient, &output.as_slice()[start..start + gradient.len()], *scale);
             }
+            Mask::Flagged(flags, scale) => flags.keep(start / flags.columns().max(1), gradient, *scale),
             Mask::Dropout(dropout) => finish(Activation::Identity, Some(*dropout), start, gradient),
             Mask::Elu(output, dropout) => {
                 finish(Activation::Identity, *dropout, start, gradient);
                 // Before dropout scaled it, the output was smaller by this.
-                let unscale = T::ONE / dropout.map_or(T::ONE, |dropout| dropout.scale());
+                let unscale = T::ONE / scale_of::<T>(*dropout);
                 slope_of_elu(gradient, &output.as_slice()[start..start + gradient.len()], unscale);
             }
             Mask::Leaky(output, dropout) => {
@@ -158,6 +165,11 @@ impl<T: Scalar> Mask<T> {
             }
         }
     }
+}
+
+/// By how much dropout scales what it lets through.
+fn scale_of<T: Scalar>(dropout: Option<Dropout>) -> T {
+    dropout.map_or(T::ONE, |dropout| dropout.scale())
 }
 
 vectorized! {

@@ -5,6 +5,7 @@
 //! somebody holds the variable or an operation needs it for its backward, then its memory returns to the
 //! [`Pool`], so that a pass after the first one allocates no matrices.
 
+mod flags;
 mod gradients;
 mod pool;
 mod stretch;
@@ -13,6 +14,7 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::sync::Arc;
 
+pub(crate) use flags::Flags;
 pub use gradients::Gradients;
 pub(crate) use pool::PooledSpectrum;
 pub use pool::{Buffer, Pool};

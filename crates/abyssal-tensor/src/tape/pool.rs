@@ -15,6 +15,8 @@ pub struct Pool<T>(Arc<Mutex<Shelves<T>>>);
 struct Shelves<T> {
     /// Free buffers by length.
     buffers: HashMap<usize, Vec<Vec<T>>>,
+    /// Free memory of flags by length.
+    bytes: HashMap<usize, Vec<Vec<u8>>>,
     spectra: HashMap<usize, Vec<Spectrum<T>>>,
     workspaces: HashMap<usize, Vec<SpectralWorkspace<T>>>,
 }
@@ -40,8 +42,12 @@ impl<T: Scalar> Default for Pool<T> {
 impl<T: Scalar> Pool<T> {
     /// An empty store.
     pub fn new() -> Self {
-        let shelves =
-            Shelves { buffers: HashMap::new(), spectra: HashMap::new(), workspaces: HashMap::new() };
+        let shelves = Shelves {
+            buffers: HashMap::new(),
+            bytes: HashMap::new(),
+            spectra: HashMap::new(),
+            workspaces: HashMap::new(),
+        };
         Self(Arc::new(Mutex::new(shelves)))
     }
 
@@ -53,6 +59,11 @@ impl<T: Scalar> Pool<T> {
     /// How many free buffers there are of each length, in values.
     pub fn lengths(&self) -> Vec<(usize, usize)> {
         self.shelves().buffers.iter().map(|(&length, free)| (length, free.len())).collect()
+    }
+
+    /// How many free pieces of memory for flags there are of each length, in bytes.
+    pub fn byte_lengths(&self) -> Vec<(usize, usize)> {
+        self.shelves().bytes.iter().map(|(&length, free)| (length, free.len())).collect()
     }
 
     /// The bytes of all free room for eigen-decompositions.
@@ -87,6 +98,16 @@ impl<T: Scalar> Pool<T> {
         let mut buffer = self.take(rows, columns);
         buffer.as_mut_slice().fill(T::ZERO);
         buffer
+    }
+
+    /// Bytes with arbitrary contents, to be [given back](Self::give_bytes).
+    pub(super) fn take_bytes(&self, length: usize) -> Vec<u8> {
+        let free = self.shelves().bytes.get_mut(&length).and_then(Vec::pop);
+        free.unwrap_or_else(|| vec![0; length])
+    }
+
+    pub(super) fn give_bytes(&self, bytes: Vec<u8>) {
+        self.shelves().bytes.entry(bytes.len()).or_default().push(bytes);
     }
 
     pub(crate) fn take_spectrum(&self, dimension: usize) -> PooledSpectrum<T> {

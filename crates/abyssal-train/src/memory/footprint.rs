@@ -239,8 +239,10 @@ impl<'a> Trial<'a> {
     /// What a pool holds, by what it grows with.
     fn sorted(&self, pool: &Pool<f32>) -> Footprint {
         let mut footprint = Footprint { fixed: pool.spectral_bytes() as f64, ..Footprint::default() };
-        for (length, count) in pool.lengths() {
-            let bytes = VALUE * (length * count) as f64;
+        let values = pool.lengths().into_iter().map(|lengths| (lengths, VALUE));
+        let flags = pool.byte_lengths().into_iter().map(|lengths| (lengths, 1.0));
+        for ((length, count), size) in values.chain(flags) {
+            let bytes = size * (length * count) as f64;
             if length.is_multiple_of(self.nodes) {
                 footprint.node += bytes / self.nodes as f64;
             } else if length.is_multiple_of(ENTRIES) {
