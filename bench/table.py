@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Writes the table of docs/performance.md from the records in bench/results.
+
+    python3 bench/table.py
+"""
+
+import json
+
+from cases import WIDTHS
+from side import BENCH
+
+PAGE = BENCH.parent / "docs" / "performance.md"
+BEGIN, END = "<!-- begin side-by-side -->\n", "<!-- end side-by-side -->\n"
+RECORDS = ("small", "wide", "large")
+GRAPHS = {
+    "texas": "Texas",
+    "cora": "Cora",
+    "citeseer": "Citeseer",
+    "pubmed": "Pubmed",
+    "physics": "Physics",
+    "arxiv-size": "size of arXiv",
+}
+CASES = {
+    "ours-detached": "R-SoftGraphAIN, 32 layers, detached",
+    "ours-full": "R-SoftGraphAIN, 32 layers, full",
+    "gcnii": "GCNII, 64 layers",
+    "gcn": "GCN, 2 layers",
+    "gat": "GAT, 2 layers",
+    "gcn-dropout": "GCN as PyTorch Geometric's example",
+    "gat-dropout": "GAT as PyTorch Geometric's example",
+}
+HEAD = [
+    "| workload | graph | PyTorch, best | ours | PyTorch / ours | eager PyTorch / ours | memory, ours / PyTorch |",
+    "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+]
+
+
+def duration(seconds: float) -> str:
+    """Two or three digits that count."""
+    if seconds >= 9.95:
+        return f"{seconds:.0f} s"
+    if seconds >= 0.5:
+        return f"{seconds:.2f} s"
+    milliseconds = 1e3 * seconds
+    return f"{milliseconds:.0f} ms" if milliseconds >= 9.95 else f"{milliseconds:.1f} ms"
+
+
+def factor(value: float) -> str:
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2f}"
+
+
+def row(result: dict) -> str:
+    """All of a row but the workload."""
+    medians = {name: timing["median"] for name, timing in result["timings"].items()}
+    ours, best = medians["abyssal"], medians[result["best"]]
+    width = f", d={WIDTHS[result['graph']]}" if result["case"].startswith("ours") and result["graph"] in WIDTHS else ""
+    cells = [
+        GRAPHS[result["graph"]] + width,
+        duration(best),
+        duration(ours),
+        factor(best / ours),
+        factor(medians["eager"] / ours) if "eager" in medians else "",
+        f"{result['memory_ratio']:.2f}",
+    ]
+    return " | ".join(cells)
+
+
+def main() -> None:
+    results = {}
+    for record in RECORDS:
+        for result in json.loads((BENCH / "results" / f"{record}.json").read_text())["results"]:
+            results[result["case"], result["graph"]] = result
+    lines = list(HEAD)
+    for case, name in CASES.items():
+        for graph in GRAPHS:
+            if result := results.get((case, graph)):
+                lines.append(f"| {name} | {row(result)} |")
+                name = ""
+    before, rest = PAGE.read_text().split(BEGIN)
+    _, after = rest.split(END)
+    PAGE.write_text(f"{before}{BEGIN}\n{chr(10).join(lines)}\n\n{END}{after}")
+
+
+if __name__ == "__main__":
+    main()
