@@ -36,4 +36,4 @@ pub use preparation::{GraphRule, PaperSplit, Preparation};
 pub use registry::GeneratorConfig;
 pub use split::{Split, SplitRule, Subset};
 pub use statistics::{ComponentSize, DegreeSummary, SplitSize, Statistics};
-pub use storage::write_atomically;
+pub use storage::{write_atomically, write_atomically_with};

@@ -1,7 +1,6 @@
 //! Files that are either whole or not there.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,12 +15,24 @@ use crate::GraphError;
 /// # Errors
 /// If the system does not let us write there; what was there before stays.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), GraphError> {
+    write_atomically_with(path, |scratch| fs::write(scratch, bytes))
+}
+
+/// As [`write_atomically`], for contents that need not be in memory all at once: `write` makes the scratch file.
+///
+/// # Errors
+/// If the system does not let us write there; what was there before stays.
+pub fn write_atomically_with(
+    path: &Path,
+    write: impl FnOnce(&Path) -> std::io::Result<()>,
+) -> Result<(), GraphError> {
     static WRITES: AtomicU64 = AtomicU64::new(0);
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let number = WRITES.fetch_add(1, Ordering::Relaxed);
     let scratch = directory.join(format!(".{name}.{}-{number}.tmp", std::process::id()));
-    let written = write_and_sync(&scratch, bytes)
+    let written = write(&scratch)
+        .and_then(|()| OpenOptions::new().write(true).open(&scratch)?.sync_all())
         .and_then(|()| fs::rename(&scratch, path))
         .and_then(|()| sync_directory(directory));
     if written.is_err() {
@@ -29,12 +40,6 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), GraphError> {
         let _ = fs::remove_file(&scratch);
     }
     written.map_err(GraphError::io("write", path))
-}
-
-fn write_and_sync(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 /// Directories can be opened and synced on Unix; elsewhere renaming is all there is.
@@ -68,6 +73,20 @@ mod tests {
         });
         let bytes = fs::read(&path).unwrap();
         assert!(bytes.len() == 100_000 && bytes.iter().all(|&byte| byte == bytes[0]));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_write_that_stops_half_way_leaves_the_old_file_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        write_atomically(&path, b"old").unwrap();
+        let stopped = write_atomically_with(&path, |scratch| {
+            fs::write(scratch, b"half of")?;
+            Err(std::io::Error::other("the disk is full"))
+        });
+        assert!(stopped.unwrap_err().to_string().contains("the disk is full"));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 

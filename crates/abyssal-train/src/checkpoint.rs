@@ -1,13 +1,15 @@
 //! The state of a run on disk: weights, optimiser, best weights and counters in one safetensors file.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, View, serialize_to_file};
 use serde::{Deserialize, Serialize};
 
-use abyssal_graph::write_atomically;
+use abyssal_graph::write_atomically_with;
 use abyssal_nn::Parameters;
 use abyssal_tensor::Matrix;
 use abyssal_tensor::optimizer::{Adam, Moments};
@@ -68,7 +70,7 @@ pub(crate) fn load(
     config: &Config,
     fresh: &TrainerState,
 ) -> Result<(TrainerState, f64), TrainError> {
-    let bytes = std::fs::read(path).map_err(TrainError::io("read", path))?;
+    let bytes = fs::read(path).map_err(TrainError::io("read", path))?;
     let damaged = |reason: String| TrainError::DamagedCheckpoint { path: path.to_path_buf(), reason };
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(error.to_string()))?;
     let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| damaged(error.to_string()))?;
@@ -122,7 +124,7 @@ pub(crate) fn save_model(
 
 /// Reads the weights of a model by themselves, into the shapes of fresh ones.
 pub(crate) fn load_model(path: &Path, fresh: &Parameters<f32>) -> Result<Parameters<f32>, TrainError> {
-    let bytes = std::fs::read(path).map_err(TrainError::io("read", path))?;
+    let bytes = fs::read(path).map_err(TrainError::io("read", path))?;
     let damaged = |reason: String| TrainError::DamagedModel { path: path.to_path_buf(), reason };
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(error.to_string()))?;
     let read = |(name, value): (&str, &Arc<Matrix<f32>>)| {
@@ -136,19 +138,47 @@ fn write_tensors(
     tensors: Vec<(String, &Matrix<f32>)>,
     metadata: HashMap<String, String>,
 ) -> Result<(), TrainError> {
-    let bytes: Vec<(String, Vec<u8>, Vec<usize>)> = tensors
-        .into_iter()
-        .map(|(name, matrix)| {
-            let bytes = matrix.as_slice().iter().flat_map(|value| value.to_le_bytes()).collect();
-            (name, bytes, vec![matrix.rows(), matrix.columns()])
-        })
-        .collect();
-    let views = bytes.iter().map(|(name, bytes, shape)| {
-        let view = TensorView::new(Dtype::F32, shape.clone(), bytes).expect("four bytes a value");
-        (name.as_str(), view)
+    let tensors = tensors.into_iter().map(|(name, matrix)| (name, MatrixView::of(matrix)));
+    let written = write_atomically_with(path, |scratch| {
+        // Those of any new file: the library's files are for nobody but their owner.
+        let permissions = File::create(scratch)?.metadata()?.permissions();
+        serialize_to_file(tensors, Some(metadata), scratch).map_err(|error| match error {
+            SafeTensorError::IoError(error) => error,
+            other => std::io::Error::other(other),
+        })?;
+        fs::set_permissions(scratch, permissions)
     });
-    let file = serialize(views, Some(metadata)).expect("matrices with different names");
-    Ok(write_atomically(path, &file)?)
+    Ok(written?)
+}
+
+/// A matrix as a file has it. Its bytes are made when they are written: of ten thousand layers, a copy more or less is much.
+struct MatrixView<'a> {
+    shape: [usize; 2],
+    values: &'a [f32],
+}
+
+impl<'a> MatrixView<'a> {
+    fn of(matrix: &'a Matrix<f32>) -> Self {
+        Self { shape: [matrix.rows(), matrix.columns()], values: matrix.as_slice() }
+    }
+}
+
+impl View for MatrixView<'_> {
+    fn dtype(&self) -> Dtype {
+        Dtype::F32
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        self.values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    }
+
+    fn data_len(&self) -> usize {
+        size_of_val(self.values)
+    }
 }
 
 fn read_tensor(tensors: &SafeTensors, name: &str, shape: (usize, usize)) -> Result<Matrix<f32>, String> {
@@ -158,4 +188,36 @@ fn read_tensor(tensors: &SafeTensors, name: &str, shape: (usize, usize)) -> Resu
     }
     let values = view.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
     Ok(Matrix::from_vec(shape.0, shape.1, values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Any new file here has the permissions these must have.
+    #[test]
+    fn files_hold_what_was_written_and_are_open_to_whom_the_user_says() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file.safetensors");
+        let matrices =
+            [Matrix::from_rows(&[[1.5f32, -2.0, f32::MIN_POSITIVE]]), Matrix::from_rows(&[[0.1f32], [-0.0]])];
+        let tensors =
+            matrices.iter().zip(["first", "second"]).map(|(matrix, name)| (name.to_string(), matrix));
+        write_tensors(&path, tensors.collect(), HashMap::from([("key".to_string(), "value".to_string())]))
+            .unwrap();
+        let bytes = fs::read(&path).unwrap();
+        let read = SafeTensors::deserialize(&bytes).unwrap();
+        for (matrix, name) in matrices.iter().zip(["first", "second"]) {
+            let again = read_tensor(&read, name, matrix.shape()).unwrap();
+            let bits = |matrix: &Matrix<f32>| {
+                matrix.as_slice().iter().map(|value| value.to_bits()).collect::<Vec<_>>()
+            };
+            assert_eq!(bits(&again), bits(matrix));
+        }
+        let other = directory.path().join("other");
+        fs::write(&other, b"").unwrap();
+        let permissions = |path| fs::metadata(path).unwrap().permissions();
+        assert_eq!(permissions(&path), permissions(&other));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
+    }
 }
