@@ -16,7 +16,8 @@ SERVER = REPOSITORY / "target" / "release" / "examples" / "epoch_server"
 
 PAUSE_SECONDS = 0.3  # before every epoch: idle OpenMP threads of one side would spin while the other side works
 SHORT_SECONDS = 0.05  # below this, threads that have to be woken up weigh, and so do caches the other side has filled
-SHORT_EPOCHS = 5  # measured in a turn where they are short; training runs one after the other, too
+SHORT_EPOCHS = 10  # measured in a turn where they are short; training runs one after the other, too
+SHORT_WARM_UP = 10  # before them: it takes the system about as many to give two threads that were asleep a core each
 
 
 class Side:
@@ -49,17 +50,16 @@ class Side:
 
 
 def in_turns(sides: dict[str, Side], rounds: int) -> dict[str, list[dict]]:
-    """Epochs of all sides, one after the other in every round; several in a row where they are short."""
+    """Epochs of all sides, one after the other in every round; several in a row where those of any side are short."""
     epochs: dict[str, list[dict]] = {name: [] for name in sides}
+    short = any(side.epoch()["seconds"] < SHORT_SECONDS for side in sides.values())
+    uncounted, counted = (SHORT_WARM_UP, SHORT_EPOCHS) if short else (0, 1)
     for _ in range(rounds):
         for name, side in sides.items():
             time.sleep(PAUSE_SECONDS)
-            first = side.epoch()
-            if first["seconds"] < SHORT_SECONDS:
-                # The first one woke the threads of this side.
-                epochs[name] += [side.epoch() for _ in range(SHORT_EPOCHS)]
-            else:
-                epochs[name].append(first)
+            for _ in range(uncounted):
+                side.epoch()
+            epochs[name] += [side.epoch() for _ in range(counted)]
     return epochs
 
 
