@@ -11,7 +11,7 @@ from side import BENCH
 
 PAGE = BENCH.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- begin side-by-side -->\n", "<!-- end side-by-side -->\n"
-RECORDS = ("small", "wide", "large")
+RECORDS = ("small", "examples", "wide", "large")
 GRAPHS = {
     "texas": "Texas",
     "cora": "Cora",
