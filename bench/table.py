@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/performance.md from the records in bench/results.
+"""Writes the tables of docs/performance.md from the records in bench/results.
 
     python3 bench/table.py
 """
@@ -10,8 +10,11 @@ from cases import WIDTHS
 from side import BENCH
 
 PAGE = BENCH.parent / "docs" / "performance.md"
-BEGIN, END = "<!-- begin side-by-side -->\n", "<!-- end side-by-side -->\n"
-RECORDS = ("small", "examples", "wide", "large")
+# The mark of a table on the page, and its records; later ones replace cases of earlier ones.
+TABLES = {
+    "side-by-side": ("small", "examples", "wide", "large"),
+    "side-by-side-xeon": ("xeon", "arxiv", "arxiv-gcnii"),
+}
 GRAPHS = {
     "texas": "Texas",
     "cora": "Cora",
@@ -65,9 +68,9 @@ def row(result: dict) -> str:
     return " | ".join(cells)
 
 
-def main() -> None:
+def table(records: tuple[str, ...]) -> str:
     results = {}
-    for record in RECORDS:
+    for record in records:
         for result in json.loads((BENCH / "results" / f"{record}.json").read_text())["results"]:
             results[result["case"], result["graph"]] = result
     lines = list(HEAD)
@@ -76,9 +79,17 @@ def main() -> None:
             if result := results.get((case, graph)):
                 lines.append(f"| {name} | {row(result)} |")
                 name = ""
-    before, rest = PAGE.read_text().split(BEGIN)
-    _, after = rest.split(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{chr(10).join(lines)}\n\n{END}{after}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    page = PAGE.read_text()
+    for mark, records in TABLES.items():
+        begin, end = f"<!-- begin {mark} -->\n", f"<!-- end {mark} -->\n"
+        before, rest = page.split(begin)
+        _, after = rest.split(end)
+        page = f"{before}{begin}\n{table(records)}\n\n{end}{after}"
+    PAGE.write_text(page)
 
 
 if __name__ == "__main__":
