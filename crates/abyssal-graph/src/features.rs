@@ -128,7 +128,7 @@ impl Features {
         match self {
             Self::Dense(matrix) => {
                 let chosen: Vec<&[f32]> = rows.iter().map(|&row| matrix.row(row as usize)).collect();
-                Self::Dense(Matrix::from_vec(rows.len(), matrix.columns(), chosen.concat()))
+                Self::Dense(Matrix::from_slice(rows.len(), matrix.columns(), &chosen.concat()))
             }
             Self::Sparse(matrix) => {
                 let mut offsets = vec![0];
@@ -149,8 +149,8 @@ impl Features {
     fn mapped(&self, change: impl Fn(f32) -> f32) -> Self {
         match self {
             Self::Dense(matrix) => {
-                let values = matrix.as_slice().iter().map(|&value| change(value)).collect();
-                Self::Dense(Matrix::from_vec(matrix.rows(), matrix.columns(), values))
+                let values: Vec<f32> = matrix.as_slice().iter().map(|&value| change(value)).collect();
+                Self::Dense(Matrix::from_slice(matrix.rows(), matrix.columns(), &values))
             }
             Self::Sparse(matrix) => Self::Sparse(matrix.map(change)),
         }

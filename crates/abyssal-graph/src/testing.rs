@@ -14,7 +14,7 @@ pub fn raw_dataset() -> impl Strategy<Value = RawDataset> {
         let labels = prop::collection::vec(prop::option::weighted(0.8, 0..classes as u32), nodes);
         (edges, values, labels, any::<[bool; 4]>()).prop_map(move |(edges, values, labels, choices)| {
             let [sparse, class_names, node_names, split] = choices;
-            let matrix = Matrix::from_vec(nodes, columns, values);
+            let matrix = Matrix::from_slice(nodes, columns, &values);
             let names = |chosen: bool, kind: &str, count: usize| {
                 (0..if chosen { count } else { 0 }).map(|number| format!("{kind} {number}")).collect()
             };

@@ -81,7 +81,7 @@ fn words() -> impl Strategy<Value = Matrix<f32>> {
     (2usize..40, 1usize..12).prop_flat_map(|(rows, columns)| {
         let value = prop_oneof![3 => Just(0.0f32), 1 => (-2i8..4).prop_map(f32::from)];
         prop::collection::vec(value, rows * columns)
-            .prop_map(move |values| Matrix::from_vec(rows, columns, values))
+            .prop_map(move |values| Matrix::from_slice(rows, columns, &values))
     })
 }
 
@@ -141,7 +141,7 @@ proptest! {
     #[test]
     fn weights_are_symmetric_to_the_last_bit(matrix in words(), factor in 0.1..3.0f32, power in 0.0..3.0f64) {
         let values = matrix.as_slice().iter().map(|value| value * factor).collect();
-        let matrix = Matrix::from_vec(matrix.rows(), matrix.columns(), values);
+        let matrix = Matrix::from_slice(matrix.rows(), matrix.columns(), &values);
         let graph = neighbour_graph(&Features::Dense(matrix.clone()), 1, Distance::Euclidean).unwrap();
         let [dense, sparse] = both(&matrix).map(|features| similarity_weights(&graph, &features, power, true).unwrap());
         prop_assert_eq!(&dense.transposed().0, &dense);

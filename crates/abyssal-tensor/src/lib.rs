@@ -11,6 +11,7 @@ pub mod tape;
 #[doc(hidden)]
 pub mod testing;
 
+mod aligned;
 mod eigen;
 mod elementwise;
 mod error;

@@ -3,19 +3,20 @@
 use faer::{MatMut, MatRef};
 
 use crate::Scalar;
+use crate::aligned::AlignedValues;
 
-/// A dense matrix, row after row in one vector.
+/// A dense matrix, row after row in one piece of memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matrix<T> {
     rows: usize,
     columns: usize,
-    data: Vec<T>,
+    data: AlignedValues<T>,
 }
 
 impl<T: Scalar> Matrix<T> {
     /// A matrix of zeros.
     pub fn zeros(rows: usize, columns: usize) -> Self {
-        Self { rows, columns, data: vec![T::ZERO; rows * columns] }
+        Self { rows, columns, data: AlignedValues::zeros(rows * columns) }
     }
 
     /// The identity matrix.
@@ -25,15 +26,24 @@ impl<T: Scalar> Matrix<T> {
 
     /// A matrix from a function of row and column.
     pub fn from_fn(rows: usize, columns: usize, mut value: impl FnMut(usize, usize) -> T) -> Self {
-        let data = (0..rows * columns).map(|index| value(index / columns, index % columns)).collect();
+        let values = (0..rows * columns).map(|index| value(index / columns, index % columns));
+        let data = AlignedValues::collected(values);
         Self { rows, columns, data }
+    }
+
+    /// A matrix of existing row-major values, which are copied.
+    ///
+    /// # Panics
+    /// If there are not `rows · columns` values.
+    pub fn from_slice(rows: usize, columns: usize, values: &[T]) -> Self {
+        Self::around(rows, columns, AlignedValues::copied_from(values))
     }
 
     /// A matrix around existing row-major values.
     ///
     /// # Panics
-    /// If `data` does not hold `rows · columns` values.
-    pub fn from_vec(rows: usize, columns: usize, data: Vec<T>) -> Self {
+    /// As for [`Matrix::from_slice`].
+    pub(crate) fn around(rows: usize, columns: usize, data: AlignedValues<T>) -> Self {
         assert_eq!(data.len(), rows * columns, "a {rows}×{columns} matrix needs {} values", rows * columns);
         Self { rows, columns, data }
     }
@@ -44,12 +54,12 @@ impl<T: Scalar> Matrix<T> {
     /// If the rows differ in length.
     pub fn from_rows<R: AsRef<[T]>>(rows: &[R]) -> Self {
         let columns = rows.first().map_or(0, |row| row.as_ref().len());
-        let mut data = Vec::with_capacity(rows.len() * columns);
-        for row in rows {
+        let mut matrix = Self::zeros(rows.len(), columns);
+        for (index, row) in rows.iter().enumerate() {
             assert_eq!(row.as_ref().len(), columns, "rows of one matrix have equal length");
-            data.extend_from_slice(row.as_ref());
+            matrix.row_mut(index).copy_from_slice(row.as_ref());
         }
-        Self { rows: rows.len(), columns, data }
+        matrix
     }
 
     /// Number of rows.
@@ -77,8 +87,8 @@ impl<T: Scalar> Matrix<T> {
         &mut self.data
     }
 
-    /// The values, given up by the matrix.
-    pub fn into_vec(self) -> Vec<T> {
+    /// The memory, given up by the matrix.
+    pub(crate) fn into_values(self) -> AlignedValues<T> {
         self.data
     }
 
@@ -109,8 +119,8 @@ impl<T: Scalar> Matrix<T> {
 
     /// The same values in another precision.
     pub fn cast<U: Scalar>(&self) -> Matrix<U> {
-        let data = self.data.iter().map(|value| U::from_f64(value.to_f64())).collect();
-        Matrix { rows: self.rows, columns: self.columns, data }
+        let values = self.data.iter().map(|value| U::from_f64(value.to_f64()));
+        Matrix { rows: self.rows, columns: self.columns, data: AlignedValues::collected(values) }
     }
 
     /// Whether every value is finite.
@@ -124,7 +134,7 @@ impl<T: Scalar> Matrix<T> {
     /// If the shapes differ.
     pub fn max_difference(&self, other: &Self) -> f64 {
         assert_eq!(self.shape(), other.shape());
-        let pairs = self.data.iter().zip(&other.data);
+        let pairs = self.data.iter().zip(&*other.data);
         pairs.map(|(left, right)| (left.to_f64() - right.to_f64()).abs()).fold(0.0, f64::max)
     }
 
@@ -155,6 +165,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "needs 4 values")]
     fn wrong_length_panics() {
-        Matrix::from_vec(2, 2, vec![1.0]);
+        Matrix::from_slice(2, 2, &[1.0]);
     }
 }

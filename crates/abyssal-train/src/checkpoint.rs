@@ -186,8 +186,9 @@ fn read_tensor(tensors: &SafeTensors, name: &str, shape: (usize, usize)) -> Resu
     if view.dtype() != Dtype::F32 || view.shape() != [shape.0, shape.1] {
         return Err(format!("{name} has another shape than the model"));
     }
-    let values = view.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-    Ok(Matrix::from_vec(shape.0, shape.1, values))
+    let values: Vec<f32> =
+        view.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    Ok(Matrix::from_slice(shape.0, shape.1, &values))
 }
 
 #[cfg(test)]

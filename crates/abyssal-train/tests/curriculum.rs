@@ -153,7 +153,7 @@ fn read_npy(path: &Path) -> Matrix<f32> {
     let file = std::fs::File::open(path).expect("a file that was written");
     let array = npy::read(file, 1 << 20).expect("an array");
     let shape = array.shape.clone();
-    Matrix::from_vec(shape[0], shape[1], array.into_floats().expect("numbers"))
+    Matrix::from_slice(shape[0], shape[1], &array.into_floats().expect("numbers"))
 }
 
 /// What a teacher said, read from a file, teaches the same as the teacher itself.

@@ -132,7 +132,7 @@ pub fn read(bytes: &[u8]) -> Result<RawDataset, FormatError> {
             if header.nodes.checked_mul(header.feature_columns) != Some(values.len()) {
                 return Err(FormatError::new("the features have another shape than the header says"));
             }
-            Features::Dense(Matrix::from_vec(header.nodes, header.feature_columns, values))
+            Features::Dense(Matrix::from_slice(header.nodes, header.feature_columns, &values))
         }
         Err(_) => {
             let offsets: Vec<u64> = words(&tensors, "feature_offsets", Dtype::U64, u64::from_le_bytes)?;

@@ -100,7 +100,7 @@ fn read_features<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Features, FormatErr
     let in_member = |error: FormatError| error.in_member(DENSE);
     let shape = array.dimensions(2).map_err(in_member)?;
     let (rows, columns) = (shape[0], shape[1]);
-    Ok(Features::Dense(Matrix::from_vec(rows, columns, array.into_floats().map_err(in_member)?)))
+    Ok(Features::Dense(Matrix::from_slice(rows, columns, &array.into_floats().map_err(in_member)?)))
 }
 
 fn read_labels<R: Read + Seek>(npz: &mut Npz<R>, nodes: usize) -> Result<Vec<Option<u32>>, FormatError> {

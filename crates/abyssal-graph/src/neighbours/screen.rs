@@ -70,8 +70,8 @@ impl Screen {
         };
         let largest = (0..rows).flat_map(centred).fold(0.0, |largest: f64, value| largest.max(value.abs()));
         let scale = if largest > 0.0 { (-largest.log2().ceil()).exp2() } else { 1.0 };
-        let values = (0..rows).flat_map(centred).map(|value| (value * scale) as f32).collect();
-        let points = Matrix::from_vec(rows, columns, values);
+        let values: Vec<f32> = (0..rows).flat_map(centred).map(|value| (value * scale) as f32).collect();
+        let points = Matrix::from_slice(rows, columns, &values);
 
         let sum_error = columns as f64 * SINGLE;
         // Infinity lets everything pass.

@@ -59,7 +59,7 @@ pub(crate) fn made() -> impl Strategy<Value = Made> {
                 }
                 Made {
                     ids: ids.collect(),
-                    features: Matrix::from_vec(nodes, columns, values),
+                    features: Matrix::from_slice(nodes, columns, &values),
                     edges,
                     labels,
                     sets,

@@ -33,7 +33,7 @@ fn made(values: impl Strategy<Value = f32> + Clone + 'static) -> impl Strategy<V
             Just((0..nodes).collect::<Vec<_>>()).prop_shuffle(),
         )
             .prop_map(move |(values, labels, edges, order)| Made {
-                features: Matrix::from_vec(nodes, columns, values),
+                features: Matrix::from_slice(nodes, columns, &values),
                 labels,
                 edges,
                 order,

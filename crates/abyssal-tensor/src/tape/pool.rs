@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::aligned::AlignedValues;
 use crate::parallel::threads;
 use crate::spectral::{SpectralWorkspace, Spectrum};
 use crate::{Matrix, Scalar};
@@ -14,7 +15,7 @@ pub struct Pool<T>(Arc<Mutex<Shelves<T>>>);
 
 struct Shelves<T> {
     /// Free buffers by length.
-    buffers: HashMap<usize, Vec<Vec<T>>>,
+    buffers: HashMap<usize, Vec<AlignedValues<T>>>,
     /// Free memory of flags by length.
     bytes: HashMap<usize, Vec<Vec<u8>>>,
     spectra: HashMap<usize, Vec<Spectrum<T>>>,
@@ -78,8 +79,8 @@ impl<T: Scalar> Pool<T> {
     pub fn take(&self, rows: usize, columns: usize) -> Buffer<T> {
         let length = rows * columns;
         let free = self.shelves().buffers.get_mut(&length).and_then(Vec::pop);
-        let data = free.unwrap_or_else(|| vec![T::ZERO; length]);
-        Buffer { matrix: Matrix::from_vec(rows, columns, data), pool: self.clone() }
+        let data = free.unwrap_or_else(|| AlignedValues::zeros(length));
+        Buffer { matrix: Matrix::around(rows, columns, data), pool: self.clone() }
     }
 
     /// Sees to it that every thread can take a matrix of this shape at the same time, without room of its own being made
@@ -89,7 +90,7 @@ impl<T: Scalar> Pool<T> {
         let mut shelves = self.shelves();
         let free = shelves.buffers.entry(length).or_default();
         while free.len() < threads() {
-            free.push(vec![T::ZERO; length]);
+            free.push(AlignedValues::zeros(length));
         }
     }
 
@@ -145,7 +146,7 @@ impl<T: Scalar> DerefMut for Buffer<T> {
 
 impl<T: Scalar> Drop for Buffer<T> {
     fn drop(&mut self) {
-        let data = std::mem::take(&mut self.matrix).into_vec();
+        let data = std::mem::take(&mut self.matrix).into_values();
         self.pool.shelves().buffers.entry(data.len()).or_default().push(data);
     }
 }

@@ -161,7 +161,7 @@ fn features(mut table: Rows, nodes: usize) -> Result<Matrix<f32>, FormatError> {
         rows += 1;
     }
     check_count(rows, nodes, NODE_COUNT)?;
-    Ok(Matrix::from_vec(rows, width, values))
+    Ok(Matrix::from_slice(rows, width, &values))
 }
 
 fn labels(mut table: Rows, nodes: usize) -> Result<Vec<Option<u32>>, FormatError> {

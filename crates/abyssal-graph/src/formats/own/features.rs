@@ -72,7 +72,7 @@ fn of_array(array: Array) -> Result<Features, FormatError> {
     let &[rows, columns] = array.dimensions(2)? else {
         return Err(FormatError::new("two dimensions are needed"));
     };
-    Ok(economical(Matrix::from_vec(rows, columns, array.into_floats()?)))
+    Ok(economical(Matrix::from_slice(rows, columns, &array.into_floats()?)))
 }
 
 fn of_table(mut table: Table<impl Read>) -> Result<NodeFeatures, FormatError> {
@@ -171,7 +171,7 @@ impl Collected {
 
     fn finish(self, rows: usize, columns: usize) -> Result<Features, FormatError> {
         match self {
-            Self::Dense(values) => Ok(economical(Matrix::from_vec(rows, columns, values))),
+            Self::Dense(values) => Ok(economical(Matrix::from_slice(rows, columns, &values))),
             Self::Sparse { offsets, indices, values } => {
                 let matrix = Csr::new(rows, columns, offsets, indices, values)
                     .map_err(|error| FormatError::new(error.to_string()))?;
