@@ -126,10 +126,7 @@ impl Features {
     /// If there is no such row.
     pub fn select_rows(&self, rows: &[u32]) -> Self {
         match self {
-            Self::Dense(matrix) => {
-                let chosen: Vec<&[f32]> = rows.iter().map(|&row| matrix.row(row as usize)).collect();
-                Self::Dense(Matrix::from_slice(rows.len(), matrix.columns(), &chosen.concat()))
-            }
+            Self::Dense(matrix) => Self::Dense(matrix.select_rows(rows)),
             Self::Sparse(matrix) => {
                 let mut offsets = vec![0];
                 let (mut indices, mut values) = (Vec::new(), Vec::new());

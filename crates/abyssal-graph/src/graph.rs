@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::GraphError;
+use crate::{GraphError, NodeOrder};
 
 /// A simple graph: a pattern without weights and without stored self-loops, undirected unless asked for otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,6 +138,24 @@ impl Graph {
         for node in 0..self.nodes() {
             let kept = self.neighbours(node).iter().filter(|&&neighbour| keep(node as u32, neighbour));
             neighbours.extend(kept);
+            offsets.push(neighbours.len());
+        }
+        Self { offsets, neighbours, directed: self.directed, self_loops: self.self_loops }
+    }
+
+    /// The same graph with its nodes in another order: node i of it is the one that the order has at place i.
+    ///
+    /// # Panics
+    /// If the order is not one of as many nodes.
+    pub fn reordered(&self, order: &NodeOrder) -> Self {
+        assert_eq!(order.nodes().len(), self.nodes(), "an order needs one place a node");
+        let mut offsets = vec![0];
+        let mut neighbours = Vec::with_capacity(self.neighbours.len());
+        for &node in order.nodes() {
+            let first = neighbours.len();
+            let places = self.neighbours(node as usize).iter().map(|&other| order.places()[other as usize]);
+            neighbours.extend(places);
+            neighbours[first..].sort_unstable();
             offsets.push(neighbours.len());
         }
         Self { offsets, neighbours, directed: self.directed, self_loops: self.self_loops }

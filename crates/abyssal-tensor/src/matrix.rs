@@ -102,6 +102,18 @@ impl<T: Scalar> Matrix<T> {
         &mut self.data[row * self.columns..(row + 1) * self.columns]
     }
 
+    /// Some rows, in the order given.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn select_rows(&self, rows: &[u32]) -> Self {
+        let mut selected = Self::zeros(rows.len(), self.columns);
+        for (index, &row) in rows.iter().enumerate() {
+            selected.row_mut(index).copy_from_slice(self.row(row as usize));
+        }
+        selected
+    }
+
     /// One value.
     pub fn get(&self, row: usize, column: usize) -> T {
         self.row(row)[column]
@@ -160,6 +172,8 @@ mod tests {
         assert_eq!(matrix.get(1, 0), 4.0);
         assert_eq!(matrix.transposed().row(2), &[3.0, 6.0]);
         assert_eq!(matrix.cast::<f32>().row(1), &[4.0f32, 5.0, 6.0]);
+        let selected = matrix.select_rows(&[1, 1, 0]);
+        assert_eq!(selected, Matrix::from_rows(&[[4.0, 5.0, 6.0], [4.0, 5.0, 6.0], [1.0, 2.0, 3.0]]));
     }
 
     #[test]

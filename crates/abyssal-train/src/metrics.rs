@@ -1,7 +1,5 @@
 //! How well a model does.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use abyssal_graph::Dataset;
@@ -44,9 +42,9 @@ pub(crate) fn accuracy(scores: &Matrix<f32>, targets: &Targets) -> f64 {
 }
 
 /// The nodes of a set with their classes.
-pub(crate) fn targets(dataset: &Dataset, nodes: &[u32]) -> Arc<Targets> {
+pub(crate) fn targets(dataset: &Dataset, nodes: &[u32]) -> Targets {
     let class = |&node: &u32| dataset.labels()[node as usize].expect("a checked dataset labels its split");
-    Arc::new(Targets { rows: nodes.to_vec(), classes: nodes.iter().map(class).collect() })
+    Targets { rows: nodes.to_vec(), classes: nodes.iter().map(class).collect() }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use abyssal_graph::Dataset;
+use abyssal_graph::{Dataset, NodeOrder};
 use abyssal_nn::diagnostics::{Examination, LayerDiagnosis, diagnose};
 use abyssal_nn::models::{Model, TaskShape};
 use abyssal_nn::{GraphInput, Mode, NnError, Parameters, Pass};
@@ -17,6 +17,9 @@ use abyssal_tensor::tape::{Buffer, Pool, Tape};
 use crate::curriculum::{Course, Stage};
 use crate::metrics::{accuracy, targets};
 use crate::{Best, Config, EpochMetrics, TrainError, divergence};
+
+/// From so many nodes on they are put in an order of their own: the embeddings of fewer are close in any order.
+const ORDERED_NODES: usize = 1 << 13;
 
 /// All that changes while a run goes on. Together with the configuration it determines everything that follows.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +45,8 @@ pub struct Trainer {
     /// One a parameter.
     weight_decays: Vec<f64>,
     model: Box<dyn Model<f32>>,
+    /// The order that nodes have in everything here; what comes in and goes out has the order of the dataset.
+    order: NodeOrder,
     input: GraphInput<f32>,
     train: Arc<Targets>,
     validation: Arc<Targets>,
@@ -77,6 +82,16 @@ impl Trainer {
     /// # Errors
     /// If a setting is out of range.
     pub fn new(config: &Config, dataset: &Dataset) -> Result<Self, TrainError> {
+        let graph = dataset.graph();
+        let order = match graph.nodes() {
+            ..ORDERED_NODES => NodeOrder::given(graph.nodes()),
+            _ => NodeOrder::close_neighbours(graph),
+        };
+        Self::ordered(config, dataset, order)
+    }
+
+    /// A fresh start with the nodes in a given order.
+    fn ordered(config: &Config, dataset: &Dataset, order: NodeOrder) -> Result<Self, TrainError> {
         config.validate()?;
         let task = TaskShape { features: dataset.features().columns(), classes: dataset.classes() };
         let model = config.model.build(task);
@@ -90,16 +105,20 @@ impl Trainer {
             best: Best::default(),
         };
         let split = dataset.split();
+        let (graph, features) =
+            (dataset.graph().reordered(&order), dataset.features().select_rows(order.nodes()));
+        let targets = |nodes| reordered_targets(dataset, nodes, &order);
         Ok(Self {
             config: config.clone(),
             schedule: config.train.schedule(),
             course: None,
             weight_decays: specs.iter().map(|spec| config.train.weight_decay_of(spec.group)).collect(),
             model,
-            input: GraphInput::new(dataset.graph(), dataset.features()),
-            train: targets(dataset, split.train()),
-            validation: targets(dataset, split.validation()),
-            test: targets(dataset, split.test()),
+            input: GraphInput::new(&graph, &features),
+            train: targets(split.train()),
+            validation: targets(split.validation()),
+            test: targets(split.test()),
+            order,
             pool: Pool::new(),
             recomputed: None,
             state,
@@ -109,7 +128,7 @@ impl Trainer {
 
     /// The same model, taught by a curriculum; before its first epoch.
     pub fn with_course(self, course: Course) -> Self {
-        Self { course: Some(course), ..self }
+        Self { course: Some(course.reordered(&self.order)), ..self }
     }
 
     /// The same model, computing so many layers again together on the way back, to save memory. What it computes is the
@@ -210,7 +229,7 @@ impl Trainer {
         let tape = Tape::inference(&self.pool);
         let pass = Pass::new(&tape, &self.state.best_parameters, Mode::Evaluation);
         let scores = self.model.forward(&pass, &self.input)?;
-        Ok(Matrix::clone(&scores))
+        Ok(scores.select_rows(self.order.places()))
     }
 
     /// The embeddings of the last layer that shows any, with the best weights; the scores of a model that shows none. n×d.
@@ -223,7 +242,8 @@ impl Trainer {
         let pass = Pass::new(&tape, &self.state.best_parameters, Mode::Evaluation)
             .observing(|_, embedding| *last.borrow_mut() = Some(embedding.clone()));
         let scores = self.model.forward(&pass, &self.input)?;
-        Ok(Matrix::clone(last.borrow().as_ref().unwrap_or(&scores)))
+        let last = last.borrow();
+        Ok(last.as_ref().unwrap_or(&scores).select_rows(self.order.places()))
     }
 
     /// Looks at the layers with the best weights, or the initial ones if nothing was trained: at most `at_most` layers,
@@ -311,6 +331,67 @@ impl Trainer {
             train_accuracy: accuracy(scores, &self.train),
             validation_accuracy: accuracy(scores, &self.validation),
             test_accuracy: accuracy(scores, &self.test),
+        }
+    }
+}
+
+/// The nodes of a set with their classes, at their places in an order.
+fn reordered_targets(dataset: &Dataset, nodes: &[u32], order: &NodeOrder) -> Arc<Targets> {
+    let Targets { rows, classes } = targets(dataset, nodes);
+    let rows = rows.into_iter().map(|node| order.places()[node as usize]).collect();
+    Arc::new(Targets { rows, classes })
+}
+
+#[cfg(test)]
+mod tests {
+    use abyssal_graph::Library;
+    use toml::Value;
+
+    use super::*;
+    use crate::config::CurriculumConfig;
+    use crate::curriculum::SoftLabels;
+
+    /// Where nothing is dropped, the order of nodes is nobody's business: losses, accuracies, scores and embeddings are the same but for
+    /// rounding, and come out in the order of the dataset.
+    #[test]
+    fn the_order_of_nodes_does_not_show() {
+        let settings = [
+            ("data.nodes", Value::from(300)),
+            ("data.validation", Value::from(80)),
+            ("model.layers", Value::from(4)),
+            ("model.hidden", Value::from(16)),
+            ("model.output_dropout", Value::from(0.0)),
+            ("train.epochs", Value::from(8)),
+        ];
+        let settings = settings.map(|(key, value)| (key.to_string(), value));
+        let config = Config::resolve(None, &settings).unwrap();
+        let dataset = config.data.load(&Library::from_environment(None)).unwrap();
+        let sharp =
+            |node: usize, class: usize| if class == node * node % dataset.classes() { 1.0 } else { 0.1 };
+        let labels = Matrix::from_fn(dataset.graph().nodes(), dataset.classes(), sharp);
+        let known = targets(&dataset, dataset.split().train());
+        let labels = SoftLabels::estimated(&labels, &known).unwrap();
+        let course = Course::new(&CurriculumConfig::default(), 5, &[labels]);
+        let orders =
+            [NodeOrder::given(dataset.graph().nodes()), NodeOrder::close_neighbours(dataset.graph())];
+        assert_ne!(orders[0], orders[1]);
+        for course in [None, Some(course)] {
+            let [given, close] = orders.each_ref().map(|order| {
+                let mut trainer = Trainer::ordered(&config, &dataset, order.clone()).unwrap();
+                if let Some(course) = &course {
+                    trainer = trainer.with_course(course.clone());
+                }
+                let metrics: Vec<_> = (0..8).map(|_| trainer.run_epoch().unwrap()).collect();
+                (metrics, [trainer.predict().unwrap(), trainer.embed().unwrap()])
+            });
+            for (given, close) in given.0.iter().zip(&close.0) {
+                assert!((given.loss - close.loss).abs() < 1e-4, "{} and {}", given.loss, close.loss);
+                assert!((given.validation_loss - close.validation_loss).abs() < 1e-4);
+                assert!((given.test_accuracy - close.test_accuracy).abs() < 0.02, "one or two nodes at most");
+            }
+            for (given, close) in given.1.iter().zip(&close.1) {
+                assert!(given.max_difference(close) < 1e-3, "{}", given.max_difference(close));
+            }
         }
     }
 }

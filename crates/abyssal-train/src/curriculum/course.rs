@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use abyssal_graph::NodeOrder;
 use abyssal_tensor::Matrix;
 use abyssal_tensor::ops::SoftTargets;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,14 @@ impl Course {
             fine_tuning_learning_rate: config.fine_tuning_learning_rate,
             fine_tuning_patience: config.fine_tuning_patience,
         }
+    }
+
+    /// The same course for nodes in another order.
+    pub(crate) fn reordered(self, order: &NodeOrder) -> Self {
+        let reordered = |task: Arc<SoftTargets<f32>>| {
+            Arc::new(SoftTargets::new(task.distributions().select_rows(order.nodes())))
+        };
+        Self { tasks: self.tasks.into_iter().map(reordered).collect(), ..self }
     }
 
     /// Epochs of tasks and fine-tuning together.
