@@ -6,6 +6,10 @@
 use faer::linalg::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
+/// The columns of a panel of a Gram matrix. Narrow panels compute less above the diagonal: panels of a quarter of the width took 1.13
+/// times as long at widths 128 and 256.
+const PANEL: usize = 16;
+
 /// Dense kernels on the calling thread.
 pub trait DenseKernels: Sized + 'static {
     /// `C = α·A·B`, or `C += α·A·B`.
@@ -38,10 +42,9 @@ macro_rules! kernels {
                 // Panels from the diagonal down. At these sizes this is faster than faer's triangular product, which
                 // computes small triangles as squares: measured 126 against 196 µs for 2708×64.
                 let dimension = tall.ncols();
-                let width = (dimension / 4).max(1).next_multiple_of(16);
                 let mut output = output;
-                for start in (0..dimension).step_by(width) {
-                    let (height, width) = (dimension - start, width.min(dimension - start));
+                for start in (0..dimension).step_by(PANEL) {
+                    let (height, width) = (dimension - start, PANEL.min(dimension - start));
                     let panel = output.as_mut().submatrix_mut(start, start, height, width);
                     let left = tall.transpose().subrows(start, height);
                     let right = tall.subcols(start, width);
