@@ -140,7 +140,7 @@ proptest! {
 
     #[test]
     fn weights_are_symmetric_to_the_last_bit(matrix in words(), factor in 0.1..3.0f32, power in 0.0..3.0f64) {
-        let values = matrix.as_slice().iter().map(|value| value * factor).collect();
+        let values: Vec<f32> = matrix.as_slice().iter().map(|value| value * factor).collect();
         let matrix = Matrix::from_slice(matrix.rows(), matrix.columns(), &values);
         let graph = neighbour_graph(&Features::Dense(matrix.clone()), 1, Distance::Euclidean).unwrap();
         let [dense, sparse] = both(&matrix).map(|features| similarity_weights(&graph, &features, power, true).unwrap());
