@@ -13,20 +13,20 @@ const LINE: usize = 64;
 /// values five in place of four. Gathering rows took a third longer.
 #[derive(Debug, Default)]
 pub(crate) struct AlignedValues<T> {
-    /// The values, and before or behind them what is left of a line.
+    /// What is left of a line, then the values.
     memory: Vec<T>,
     /// Where the values begin. Moving the vector does not move its contents, so this stays true.
     start: usize,
-    length: usize,
 }
 
 impl<T: Scalar> AlignedValues<T> {
     /// So many zeros.
     pub(crate) fn zeros(length: usize) -> Self {
         // Zeros that come as such from the system cost nothing until they are touched.
-        let memory = vec![T::ZERO; length + padding::<T>()];
+        let mut memory = vec![T::ZERO; length + padding::<T>()];
         let start = first_of_a_line(&memory);
-        Self { memory, start, length }
+        memory.truncate(start + length);
+        Self { memory, start }
     }
 
     /// A copy of some values.
@@ -48,7 +48,7 @@ impl<T: Clone> AlignedValues<T> {
         memory.resize(start, filler);
         write(&mut memory);
         assert_eq!(memory.len(), start + length, "as many values as were announced");
-        Self { memory, start, length }
+        Self { memory, start }
     }
 }
 
@@ -64,13 +64,13 @@ fn first_of_a_line<T>(memory: &[T]) -> usize {
 impl<T> Deref for AlignedValues<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        &self.memory[self.start..self.start + self.length]
+        &self.memory[self.start..]
     }
 }
 
 impl<T> DerefMut for AlignedValues<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.memory[self.start..self.start + self.length]
+        &mut self.memory[self.start..]
     }
 }
 
@@ -78,8 +78,8 @@ impl<T: Clone> Clone for AlignedValues<T> {
     /// The copy's memory lies elsewhere, and begins at a line of its own.
     fn clone(&self) -> Self {
         match self.first() {
-            None => Self { memory: Vec::new(), start: 0, length: 0 },
-            Some(first) => Self::written(self.length, first.clone(), |memory| memory.extend_from_slice(self)),
+            None => Self { memory: Vec::new(), start: 0 },
+            Some(first) => Self::written(self.len(), first.clone(), |memory| memory.extend_from_slice(self)),
         }
     }
 }
