@@ -146,8 +146,9 @@ impl Features {
     fn mapped(&self, change: impl Fn(f32) -> f32) -> Self {
         match self {
             Self::Dense(matrix) => {
-                let values: Vec<f32> = matrix.as_slice().iter().map(|&value| change(value)).collect();
-                Self::Dense(Matrix::from_slice(matrix.rows(), matrix.columns(), &values))
+                let mut matrix = matrix.clone();
+                matrix.as_mut_slice().iter_mut().for_each(|value| *value = change(*value));
+                Self::Dense(matrix)
             }
             Self::Sparse(matrix) => Self::Sparse(matrix.map(change)),
         }
