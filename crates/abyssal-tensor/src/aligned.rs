@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use crate::Scalar;
 
 /// The bytes of a cache line, and of the widest vector register.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// Values whose first one lies at the beginning of a cache line.
 ///

@@ -1,6 +1,9 @@
 //! Products of sparse matrices with dense ones.
 
+use prefetch_index::prefetch_index;
+
 use super::Csr;
+use crate::aligned::LINE;
 use crate::parallel::{block_rows, for_each_block_with, partial_count, sum_over_rows};
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar};
@@ -11,6 +14,10 @@ const BLOCK_WORK: usize = 1 << 17;
 const COLLECTED_VALUES: usize = 1 << 16;
 /// A partial sum must collect so many entries for each of its rows to be worth adding up.
 const ENTRIES_COLLECTED: usize = 4;
+/// Rows of larger matrices are fetched ahead of their use. Smaller ones are in a cache, or nearly.
+const CACHED_BYTES: usize = 4 << 20;
+/// So many entries ahead: far enough for memory, near enough that what was fetched is still there.
+const ENTRIES_AHEAD: usize = 8;
 
 impl<T: Scalar> Csr<T> {
     /// `output = self · dense`. Shapes: self is m×n, `dense` n×d, `output` m×d.
@@ -144,22 +151,26 @@ vectorized! {
         width: usize,
         output: &'a mut [T],
     ) {
+        let fetches = size_of_val(dense) > CACHED_BYTES;
         for (row, bounds) in output.chunks_exact_mut(width.max(1)).zip(offsets.windows(2)) {
             let range = bounds[0]..bounds[1];
-            multiply_row(&indices[range.clone()], &values[range], dense, row);
+            let later = if fetches { range.start + ENTRIES_AHEAD..range.end + ENTRIES_AHEAD } else { 0..0 };
+            let later = indices.get(later).unwrap_or_default();
+            multiply_row((&indices[range.clone()], &values[range]), later, dense, row);
         }
     }
 }
 
-/// `row = Σ values[e] · dense[indices[e], :]`, with the sums of a stretch of columns kept in registers.
+/// `row = Σ values[e] · dense[indices[e], :]`, with the sums of a stretch of columns kept in registers. Meanwhile the rows at the indices
+/// `later` are fetched from memory.
 #[inline(always)]
-fn multiply_row<T: Scalar>(indices: &[u32], values: &[T], dense: &[T], row: &mut [T]) {
+fn multiply_row<T: Scalar>((indices, values): (&[u32], &[T]), later: &[u32], dense: &[T], row: &mut [T]) {
     let width = row.len();
     let mut rest = row;
     while !rest.is_empty() {
         let start = width - rest.len();
-        let (stretch, later) = rest.split_at_mut(stretch_of(rest.len()));
-        let sources = (indices, values, dense, width, start);
+        let (stretch, others) = rest.split_at_mut(stretch_of(rest.len()));
+        let sources = Sources { indices, values, later, dense, width, start };
         match stretch.len() {
             128 => multiply_stretch::<T, 128>(sources, stretch),
             64 => multiply_stretch::<T, 64>(sources, stretch),
@@ -170,7 +181,7 @@ fn multiply_row<T: Scalar>(indices: &[u32], values: &[T], dense: &[T], row: &mut
             3.. => multiply_rest::<T, 4>(sources, stretch),
             _ => multiply_rest::<T, 2>(sources, stretch),
         }
-        rest = later;
+        rest = others;
     }
 }
 
@@ -180,17 +191,31 @@ fn stretch_of(columns: usize) -> usize {
     [128, 64, 32, 16].into_iter().find(|&stretch| stretch <= columns).unwrap_or(columns)
 }
 
-/// What the stretches of a row are computed from: indices, values, the dense matrix, its width, and the first column.
-type Sources<'a, T> = (&'a [u32], &'a [T], &'a [T], usize, usize);
+/// What a stretch of a row is computed from.
+struct Sources<'a, T> {
+    indices: &'a [u32],
+    values: &'a [T],
+    /// Indices of entries to come, whose rows are wanted soon; at most as many as there are values.
+    later: &'a [u32],
+    dense: &'a [T],
+    width: usize,
+    /// The first column.
+    start: usize,
+}
 
 /// `W` columns from `start` on.
 #[inline(always)]
-fn multiply_stretch<T: Scalar, const W: usize>(
-    (indices, values, dense, width, start): Sources<T>,
-    output: &mut [T],
-) {
+fn multiply_stretch<T: Scalar, const W: usize>(sources: Sources<T>, output: &mut [T]) {
+    let Sources { indices, values, later, dense, width, start } = sources;
     let mut sums = [T::ZERO; W];
+    let mut later = later.iter();
     for (&index, &value) in indices.iter().zip(values) {
+        if let Some(&index) = later.next() {
+            let begin = index as usize * width + start;
+            for column in (0..W).step_by(LINE / size_of::<T>()) {
+                prefetch_index(dense, begin + column);
+            }
+        }
         let begin = index as usize * width + start;
         let source = &dense[begin..begin + W];
         for (sum, &entry) in sums.iter_mut().zip(source) {
@@ -203,10 +228,8 @@ fn multiply_stretch<T: Scalar, const W: usize>(
 /// The last columns, up to `W`. All `W` are computed: what lies behind the end of a row is read, too, and forgotten. Whole stretches do not
 /// take this way: asking for the end of the matrix made an epoch on Cora a fifth slower.
 #[inline(always)]
-fn multiply_rest<T: Scalar, const W: usize>(
-    (indices, values, dense, width, start): Sources<T>,
-    output: &mut [T],
-) {
+fn multiply_rest<T: Scalar, const W: usize>(sources: Sources<T>, output: &mut [T]) {
+    let Sources { indices, values, dense, width, start, .. } = sources;
     let mut sums = [T::ZERO; W];
     for (&index, &value) in indices.iter().zip(values) {
         let source = &dense[index as usize * width + start..];
@@ -230,6 +253,29 @@ mod tests {
     use super::super::tests::entries;
     use super::*;
     use crate::gemm::product;
+
+    /// Rows are fetched ahead up to the last ones, which nothing follows; empty rows and long ones among them.
+    #[test]
+    fn products_with_large_matrices_fetch_ahead_and_are_the_same() {
+        let (rows, width) = (20_000, 64);
+        assert!(rows * width * size_of::<f32>() > CACHED_BYTES);
+        let entry = |row: u32, step: u32| (row, (row * 7919 + step * 104_729) % rows as u32, 0.5);
+        let entries = (0..rows as u32).flat_map(|row| (0..row % 23 % 12).map(move |step| entry(row, step)));
+        let sparse = Csr::from_entries(rows, rows, entries.collect()).unwrap();
+        let dense = Matrix::from_fn(rows, width, |row, column| ((row * 31 + column * 17) % 7) as f32);
+        let mut output = Matrix::zeros(rows, width);
+        sparse.multiply_into(&dense, &mut output);
+        for row in 0..rows {
+            let (indices, values) = sparse.row(row);
+            for (column, &value) in output.row(row).iter().enumerate() {
+                let terms = indices
+                    .iter()
+                    .zip(values)
+                    .map(|(&index, value)| value * dense.get(index as usize, column));
+                assert_eq!(value, terms.sum(), "row {row}, column {column}");
+            }
+        }
+    }
 
     proptest! {
         #[test]
