@@ -104,7 +104,8 @@ pub fn write(raw: &RawDataset) -> Vec<u8> {
         let view = TensorView::new(part.kind, part.shape.clone(), &part.bytes);
         (part.name.as_str(), view.expect("bytes of the shape that is declared"))
     });
-    serialize(views, Some(HashMap::from([(HEADER.to_string(), header.text())]))).expect("tensors of different names")
+    serialize(views, Some(HashMap::from([(HEADER.to_string(), header.text())])))
+        .expect("tensors of different names")
 }
 
 /// Reads the file of a dataset and checks everything in it.
