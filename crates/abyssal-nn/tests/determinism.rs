@@ -7,6 +7,7 @@ use abyssal_nn::models::{Head, ModelConfig, RSoftGraphAinConfig};
 use abyssal_tensor::ops::{Centering, Gradient};
 
 use common::properties::assert_same_bits;
+use common::{Problem, connected_graph, random_features};
 
 /// Six layers as in the released code, widening from 40 features to 48.
 #[test]
@@ -23,4 +24,17 @@ fn the_reference_recipe_has_the_same_bits_for_any_thread_count() {
         ..Default::default()
     };
     assert_same_bits("the reference recipe", &ModelConfig::RSoftGraphAin(config));
+}
+
+/// Embeddings that are computed again go through products in other blocks than at first.
+#[test]
+fn embeddings_computed_again_have_the_same_bits() {
+    let problem = Problem::new(connected_graph(3000, 2000, 1), random_features(3000, 40, 2), 3);
+    for hidden in [48, 67] {
+        let config = RSoftGraphAinConfig { layers: 4, hidden, ..Default::default() };
+        let mut setup = problem.setup::<f32>(&ModelConfig::RSoftGraphAin(config), 3);
+        let kept = setup.train();
+        setup.sparing = true;
+        assert_eq!(setup.train(), kept, "{hidden} columns");
+    }
 }

@@ -82,8 +82,8 @@ fn dropout_is_declared() {
     }
 }
 
-/// Layers that are computed again on the way back give the gradients they would have given, bit for bit, with the dropout
-/// they had.
+/// Layers and embeddings that are computed again on the way back give the gradients they would have given, bit for bit, with
+/// the dropout they had.
 #[test]
 fn recomputed_layers_have_the_same_gradients() {
     let problem = Problem::new(connected_graph(30, 20, 1), random_features(30, 5, 2), 3);
@@ -92,11 +92,11 @@ fn recomputed_layers_have_the_same_gradients() {
         let mut setup = problem.setup::<f32>(&config, 3);
         for mode in [Mode::Training { seed: 1, epoch: 0 }, Mode::Evaluation] {
             setup.mode = mode;
-            setup.recomputed = None;
+            (setup.recomputed, setup.sparing) = (None, false);
             let kept = setup.train();
-            for layers in [1, 2, 3, 7, 100] {
-                setup.recomputed = NonZeroUsize::new(layers);
-                assert_eq!(setup.train(), kept, "{name}, {mode:?}, {layers} layers together");
+            for (layers, sparing) in [1, 2, 3, 7, 100, 0].into_iter().flat_map(|n| [(n, false), (n, true)]) {
+                (setup.recomputed, setup.sparing) = (NonZeroUsize::new(layers), sparing);
+                assert_eq!(setup.train(), kept, "{name}, {mode:?}, {layers} together, sparing: {sparing}");
             }
         }
         recomputing.extend(setup.model.recomputes().then_some(config.name()));

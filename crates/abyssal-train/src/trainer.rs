@@ -15,6 +15,7 @@ use abyssal_tensor::parallel::{join, with_awake_threads};
 use abyssal_tensor::tape::{Buffer, Pool, Tape};
 
 use crate::curriculum::{Course, Stage};
+use crate::memory::spares_embeddings;
 use crate::metrics::{accuracy, targets};
 use crate::{Best, Config, EpochMetrics, TrainError, divergence};
 
@@ -119,7 +120,7 @@ impl Trainer {
             validation: targets(split.validation()),
             test: targets(split.test()),
             order,
-            pool: Pool::new(),
+            pool: Pool::new().sparing(spares_embeddings(&config.model, dataset.nodes())),
             recomputed: None,
             state,
             next_step: None,

@@ -49,7 +49,7 @@ impl Problem {
         let parameters = Parameters::initialize(&model.specs(), seed);
         let input = GraphInput::new(&self.graph, &self.features);
         let targets = Arc::clone(&self.targets);
-        Setup { model, parameters, input, targets, mode: Mode::Evaluation, recomputed: None }
+        Setup { model, parameters, input, targets, mode: Mode::Evaluation, recomputed: None, sparing: false }
     }
 }
 
@@ -63,6 +63,8 @@ pub struct Setup<T: Scalar> {
     pub mode: Mode,
     /// How many layers are computed again together on the way back: none until set.
     pub recomputed: Option<NonZeroUsize>,
+    /// Whether embeddings are computed again, too: not until set.
+    pub sparing: bool,
 }
 
 /// What a training pass gives.
@@ -93,7 +95,7 @@ impl<T: Scalar> Setup<T> {
 
     /// One forward and backward pass.
     pub fn try_train(&self) -> Result<Outcome<T>, NnError> {
-        let pool = Pool::new();
+        let pool = Pool::new().sparing(self.sparing);
         let tape = Tape::recording(&pool);
         let pass = Pass::new(&tape, &self.parameters, self.mode).recomputing(self.recomputed);
         let logits = pass.drop_scores(&self.model.forward(&pass, &self.input)?, self.model.score_dropout());

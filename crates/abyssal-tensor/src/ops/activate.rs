@@ -8,7 +8,7 @@ use super::Dropout;
 use crate::Scalar;
 use crate::elementwise::column_sums;
 use crate::parallel::for_each_block;
-use crate::tape::{Backward, Buffer, Flags, Gradients, Slot, Tape, Variable};
+use crate::tape::{Backward, Buffer, Flags, Gradients, Pool, Slot, Tape, Variable};
 use crate::vectorized::vectorized;
 
 /// The function applied to every value of a layer's output.
@@ -53,13 +53,8 @@ impl<T: Scalar> Tape<'_, T> {
         self.record(Arc::clone(&output), &[input.slot, bias], || Activate {
             input: input.slot,
             bias,
-            mask: match activation {
-                // What follows may have no use for the output itself.
-                Activation::Relu => {
-                    Mask::Flagged(Flags::of_positive(&output, self.pool()), scale_of(dropout))
-                }
-                _ => Mask::new(activation, dropout, &output),
-            },
+            // What follows may have no use for the output itself.
+            mask: Mask::small(activation, dropout, &output, self.pool()),
         })
     }
 }
@@ -130,6 +125,19 @@ impl<T: Scalar> Mask<T> {
             (Activation::Identity, None) => Mask::Open,
             (Activation::Elu, dropout) => Mask::Elu(Arc::clone(output), dropout),
             (Activation::LeakyRelu, dropout) => Mask::Leaky(Arc::clone(output), dropout),
+        }
+    }
+
+    /// The same without the output, where that is possible.
+    pub(super) fn small(
+        activation: Activation,
+        dropout: Option<Dropout>,
+        output: &Arc<Buffer<T>>,
+        pool: &Pool<T>,
+    ) -> Self {
+        match activation {
+            Activation::Relu => Mask::Flagged(Flags::of_positive(output, pool), scale_of(dropout)),
+            _ => Self::new(activation, dropout, output),
         }
     }
 

@@ -278,8 +278,8 @@ impl<T: Scalar> States<T> {
                 (Value::Computed(Arc::new(last)), Value::Computed(Arc::new(initial)))
             }
         };
-        let last = Variable { value: last, slot: last_slot };
-        Connections { last, initial: Variable { value: initial, slot: initial_slot } }
+        let variable = |value, slot| Variable { value, slot, recipe: None };
+        Connections { last: variable(last, last_slot), initial: variable(initial, initial_slot) }
     }
 }
 

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use faer::{Accum, MatMut, MatRef};
 
 use super::combine::{Connecting, States, pending_gradients};
-use super::soft_normalize::WayBack;
+use super::soft_normalize::{Normalized, WayBack};
 use super::{Centering, Connections, Dropout, Memory, Mixture, SoftNormalization};
 use crate::elementwise::{add_rows, scale};
-use crate::gemm::{mirror_lower, rows_of, transposed_product_scratch};
+use crate::gemm::{mirror_lower, transposed_product_scratch};
 use crate::parallel::{partial_count, sum_over_rows, sum_while_writing};
-use crate::tape::{Backward, Buffer, Gradients, Pool, Slot, Tape, Value, Variable};
+use crate::tape::{Backward, Buffer, Gradients, Kept, Pool, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar, SparseOperator, TensorError};
 
@@ -133,19 +133,20 @@ impl<T: Scalar> Tape<'_, T> {
         }
         mirror_lower(&mut gram);
         let combined = Value::Computed(Arc::new(combined));
-        let (output, way_back) = self.normalize(&layer.normalization, &combined, &gram, dropout)?;
+        let Normalized { output, recipe, way_back } =
+            self.normalize(&layer.normalization, &combined, &gram, dropout)?;
         let [old_last, old_initial] = connecting.old;
         let inputs = [hidden.slot, weight.slot, old_last, old_initial];
         let slots = [self.state_slot(&inputs), self.state_slot(&inputs)];
         let output = self.record(output, &inputs, || SoftConvolve {
             operator: Arc::clone(operator),
-            hidden: (hidden.value.clone(), hidden.slot),
+            hidden: (Kept::of(hidden), hidden.slot),
             weight: (weight.value.clone(), weight.slot),
             connecting,
             states: slots,
             way_back,
         });
-        Ok((output, states.into_connections(slots)))
+        Ok((Variable { recipe, ..output }, states.into_connections(slots)))
     }
 }
 
@@ -219,7 +220,7 @@ fn for_each_chunk<T, const N: usize>(
 
 struct SoftConvolve<T: Scalar> {
     operator: Arc<SparseOperator<T>>,
-    hidden: (Value<T>, Slot),
+    hidden: (Kept<T>, Slot),
     weight: (Value<T>, Slot),
     connecting: Connecting<T>,
     /// The connections after; what follows has left their gradients there.
@@ -260,24 +261,26 @@ impl<T: Scalar> Backward<T> for SoftConvolve<T> {
         scale(&mut mean, T::from_f64(1.0 / rows as f64));
 
         let mut weight_gradient = pool.take(columns, columns);
-        pool.stock(chunk_rows(columns), columns);
+        let room = 2 * chunk_rows(columns);
+        pool.stock(room, columns);
         {
             let mut partials = pool.take(1, transposed_product_scratch(rows, columns, columns));
             let (total, partials) = (weight_gradient.as_mut_slice(), partials.as_mut_slice());
             let data = ([gradient.as_mut_slice()], columns);
             let work = 2 * columns * columns;
             sum_while_writing(data, work, total, partials, |range, blocks, partial| {
-                let mut gathered = pool.take(chunk_rows(columns), columns);
+                let mut room = pool.take(room, columns);
+                let (gathered, again) = room.as_mut_slice().split_at_mut(chunk_rows(columns) * columns);
                 for_each_chunk(range, blocks, columns, |range, accumulate, [target]| {
-                    let gathered = &mut gathered.as_mut_slice()[..target.len()];
+                    let gathered = &mut gathered[..target.len()];
                     operator.transpose().multiply_rows_into(range.start, &outer, gathered);
                     shift_weighted_rows(gathered, &operator.column_sums()[range.clone()], mean.as_slice());
                     let gathered = MatRef::from_row_major_slice(&*gathered, range.len(), columns);
+                    let hidden = hidden.rows(range.clone(), columns, &mut again[..target.len()]);
                     let target = MatMut::from_row_major_slice_mut(target, range.len(), columns);
                     T::multiply(target, Accum::Add, gathered, weight.as_faer().transpose(), T::ONE);
                     let partial = MatMut::from_row_major_slice_mut(partial, columns, columns);
-                    let hidden = rows_of(hidden, range.start, range.len()).transpose();
-                    T::multiply(partial, accumulate, hidden, gathered, T::ONE);
+                    T::multiply(partial, accumulate, hidden.transpose(), gathered, T::ONE);
                 });
             });
         }
@@ -354,42 +357,75 @@ mod tests {
         }
     }
 
+    /// The embedding after three layers and all gradients for one of it, and how many free n×d buffers there are afterwards.
+    fn there_and_back(
+        sparing: bool,
+        operator: &Arc<SparseOperator<f64>>,
+        columns: usize,
+        layer: Layer,
+    ) -> (Vec<Matrix<f64>>, usize) {
+        let pool = Pool::new().sparing(sparing);
+        let nodes = operator.matrix().rows();
+        let results = {
+            let tape = Tape::recording(&pool);
+            let weights = (2..5).map(|seed| random_matrix(columns, columns, seed));
+            let inputs: Vec<_> = std::iter::once(random_matrix(nodes, columns, 1))
+                .chain(weights)
+                .map(|input| tape.parameter(&Arc::new(input)))
+                .collect();
+            let output = three_layers(&tape, operator, &inputs, (0.4, 0.3), layer);
+            let mut seed = pool.take(nodes, columns);
+            seed.as_mut_slice().copy_from_slice(random_matrix(nodes, columns, 9).as_slice());
+            let mut gradients = tape.backward_from(&output, seed);
+            let gradients = inputs.iter().map(|input| Matrix::clone(&gradients.take(input).unwrap()));
+            std::iter::once(Matrix::clone(&output)).chain(gradients).collect()
+        };
+        let free = pool.lengths().into_iter().find(|&(length, _)| length == nodes * columns);
+        (results, free.map_or(0, |(_, count)| count))
+    }
+
+    fn dropout() -> Option<Dropout> {
+        Dropout::new(0.3, Stream::new(1, Purpose::Dropout, 0, 0))
+    }
+
     /// One after the other, the operations it is made of give the same, also where ranges of rows have several chunks.
     #[test]
     fn it_equals_its_parts() {
-        let dropout = Dropout::new(0.3, Stream::new(1, Purpose::Dropout, 0, 0));
         for (nodes, columns) in [(13, 3), (400, 200)] {
             assert_eq!(nodes == 400, nodes / 2 > chunk_rows(columns), "several chunks");
-            let operator = operator(nodes);
-            let weights = (2..5).map(|seed| random_matrix(columns, columns, seed));
-            let inputs: Vec<_> = [random_matrix(nodes, columns, 1)].into_iter().chain(weights).collect();
             for gradient in [Gradient::Full, Gradient::Detached] {
                 let layer = layer(gradient);
                 let whole: Layer = &|tape, convolution, hidden, connections| {
-                    tape.soft_convolve(&layer, convolution, hidden, connections, dropout).unwrap()
+                    tape.soft_convolve(&layer, convolution, hidden, connections, dropout()).unwrap()
                 };
                 let parts: Layer = &|tape, (operator, weight), hidden, (memory, connections)| {
                     let aggregated = tape.propagate(operator, &tape.linear(hidden, weight));
                     let (combined, connections) =
                         tape.combine(&layer.mixture, &aggregated, hidden, memory, connections);
-                    (tape.soft_normalize(&layer.normalization, &combined, dropout).unwrap(), connections)
+                    (tape.soft_normalize(&layer.normalization, &combined, dropout()).unwrap(), connections)
                 };
-                let results = [whole, parts].map(|layer| {
-                    let pool = Pool::new();
-                    let tape = Tape::recording(&pool);
-                    let inputs: Vec<_> =
-                        inputs.iter().map(|input| tape.parameter(&Arc::new(input.clone()))).collect();
-                    let output = three_layers(&tape, &operator, &inputs, (0.4, 0.3), layer);
-                    let mut seed = pool.take(nodes, columns);
-                    seed.as_mut_slice().copy_from_slice(random_matrix(nodes, columns, 9).as_slice());
-                    let mut gradients = tape.backward_from(&output, seed);
-                    let gradients = inputs.iter().map(|input| Matrix::clone(&gradients.take(input).unwrap()));
-                    [Matrix::clone(&output)].into_iter().chain(gradients).collect::<Vec<_>>()
-                });
-                for (whole, parts) in results[0].iter().zip(&results[1]) {
+                let [(whole, _), (parts, _)] =
+                    [whole, parts].map(|layer| there_and_back(false, &operator(nodes), columns, layer));
+                for (whole, parts) in whole.iter().zip(&parts) {
                     let size = parts.as_slice().iter().fold(1.0, |size: f64, value| size.max(value.abs()));
                     assert!(whole.max_difference(parts) < 1e-9 * size, "{nodes} nodes, {gradient:?}");
                 }
+            }
+        }
+    }
+
+    /// Of three layers, two read an embedding that exact gradients can compute again.
+    #[test]
+    fn a_sparing_pool_keeps_less_for_the_same_bits() {
+        for (gradient, fewer) in [(Gradient::Full, 2), (Gradient::Detached, 0)] {
+            for (nodes, columns) in [(13, 3), (400, 200)] {
+                let layer: Layer = &|tape, convolution, hidden, connections| {
+                    tape.soft_convolve(&layer(gradient), convolution, hidden, connections, dropout()).unwrap()
+                };
+                let [(kept, all), (again, some)] =
+                    [false, true].map(|sparing| there_and_back(sparing, &operator(nodes), columns, layer));
+                assert_eq!(again, kept, "{nodes} nodes, {gradient:?}");
+                assert_eq!(some, all - fewer, "{nodes} nodes, {gradient:?}");
             }
         }
     }

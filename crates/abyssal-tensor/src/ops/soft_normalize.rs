@@ -11,7 +11,7 @@ use super::{Activation, Dropout};
 use crate::gemm::{gram_into, rows_of, transposed_product_scratch};
 use crate::parallel::{for_each_block, for_each_block_of, sum_while_writing};
 use crate::spectral::Whitening;
-use crate::tape::{Backward, Buffer, Gradients, Pool, PooledSpectrum, Slot, Tape, Value, Variable};
+use crate::tape::{Backward, Buffer, Gradients, Pool, PooledSpectrum, Recipe, Slot, Tape, Value, Variable};
 use crate::{Scalar, TensorError};
 
 /// Whether gradients flow through the whitening matrix.
@@ -58,11 +58,13 @@ impl<T: Scalar> Tape<'_, T> {
             let mut scratch = self.pool().take(1, transposed_product_scratch(rows, columns, columns));
             gram_into(input, &mut gram, scratch.as_mut_slice());
         }
-        let (output, way_back) = self.normalize(normalization, &input.value, &gram, dropout)?;
-        Ok(self.record(output, &[input.slot], || SoftNormalize { input: input.slot, way_back }))
+        let Normalized { output, recipe, way_back } =
+            self.normalize(normalization, &input.value, &gram, dropout)?;
+        let output = self.record(output, &[input.slot], || SoftNormalize { input: input.slot, way_back });
+        Ok(Variable { recipe, ..output })
     }
 
-    /// `H = dropout(σ(B·M))` where `BᵀB` is known, and the way back.
+    /// `H = dropout(σ(B·M))` where `BᵀB` is known.
     ///
     /// # Errors
     /// If `BᵀB` holds infinity or NaN.
@@ -72,7 +74,7 @@ impl<T: Scalar> Tape<'_, T> {
         input: &Value<T>,
         gram: &Buffer<T>,
         dropout: Option<Dropout>,
-    ) -> Result<(Arc<Buffer<T>>, WayBack<T>), TensorError> {
+    ) -> Result<Normalized<T>, TensorError> {
         let SoftNormalization { whitening, gradient, activation } = *normalization;
         let (rows, columns) = input.shape();
         let mut spectrum = self.pool().take_spectrum(columns);
@@ -82,26 +84,54 @@ impl<T: Scalar> Tape<'_, T> {
             workspace.whitening_matrix(&whitening, &spectrum, &mut matrix);
             Ok(())
         })?;
+        let matrix = Arc::new(matrix);
+        let application =
+            Application { input: input.clone(), matrix: Arc::clone(&matrix), activation, dropout };
         let mut output = self.pool().take(rows, columns);
         for_each_block(output.as_mut_slice(), columns, columns * columns, |first, block| {
-            let source = rows_of(input, first, block.len() / columns);
-            let target = MatMut::from_row_major_slice_mut(block, source.nrows(), columns);
-            T::multiply(target, Accum::Replace, source, matrix.as_faer(), T::ONE);
-            finish(activation, dropout, first * columns, block);
+            application.write_rows(first, block);
         });
         let output = Arc::new(output);
-        let way_back = WayBack {
-            matrix,
-            exact: (gradient == Gradient::Full).then(|| Exact { input: input.clone(), whitening, spectrum }),
-            mask: Mask::new(activation, dropout, &output),
+        let exact = (gradient == Gradient::Full).then(|| Exact { input: input.clone(), whitening, spectrum });
+        // Without exact gradients, B would be kept for this alone.
+        let again = self.wants_recipes() && exact.is_some();
+        let mask = match again {
+            true => Mask::small(activation, dropout, &output, self.pool()),
+            false => Mask::new(activation, dropout, &output),
         };
-        Ok((output, way_back))
+        let recipe = again.then(|| Arc::new(application) as Arc<dyn Recipe<T>>);
+        Ok(Normalized { output, recipe, way_back: WayBack { matrix, exact, mask } })
+    }
+}
+
+/// A normalised embedding.
+pub(super) struct Normalized<T: Scalar> {
+    pub(super) output: Arc<Buffer<T>>,
+    pub(super) recipe: Option<Arc<dyn Recipe<T>>>,
+    pub(super) way_back: WayBack<T>,
+}
+
+/// `H = dropout(σ(B·M))` where `M` is known.
+struct Application<T: Scalar> {
+    input: Value<T>,
+    matrix: Arc<Buffer<T>>,
+    activation: Activation,
+    dropout: Option<Dropout>,
+}
+
+impl<T: Scalar> Recipe<T> for Application<T> {
+    fn write_rows(&self, first: usize, rows: &mut [T]) {
+        let columns = self.matrix.columns();
+        let source = rows_of(&self.input, first, rows.len() / columns);
+        let target = MatMut::from_row_major_slice_mut(rows, source.nrows(), columns);
+        T::multiply(target, Accum::Replace, source, self.matrix.as_faer(), T::ONE);
+        finish(self.activation, self.dropout, first * columns, rows);
     }
 }
 
 /// What a normalisation needs on the way back.
 pub(super) struct WayBack<T: Scalar> {
-    matrix: Buffer<T>,
+    matrix: Arc<Buffer<T>>,
     exact: Option<Exact<T>>,
     mask: Mask<T>,
 }

@@ -7,6 +7,7 @@
 
 mod flags;
 mod gradients;
+mod kept;
 mod pool;
 mod stretch;
 
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 pub(crate) use flags::Flags;
 pub use gradients::Gradients;
+pub(crate) use kept::{Kept, Recipe};
 pub(crate) use pool::PooledSpectrum;
 pub use pool::{Buffer, Pool};
 
@@ -51,12 +53,14 @@ impl<T: Scalar> Deref for Value<T> {
 pub struct Variable<T: Scalar> {
     pub(crate) value: Value<T>,
     pub(crate) slot: Slot,
+    /// How to compute it again from what is kept anyway, where the [pool is sparing](Pool::sparing).
+    pub(crate) recipe: Option<Arc<dyn Recipe<T>>>,
 }
 
 impl<T: Scalar> Variable<T> {
     /// The same matrix, through which no gradient flows.
     pub fn detached(&self) -> Self {
-        Self { value: self.value.clone(), slot: None }
+        Self { slot: None, ..self.clone() }
     }
 }
 
@@ -80,12 +84,17 @@ pub struct Tape<'a, T: Scalar> {
 impl<'a, T: Scalar> Tape<'a, T> {
     /// A tape that can go back.
     pub fn recording(pool: &Pool<T>) -> Self {
-        Self { pool: pool.clone(), recording: true, steps: RefCell::default(), states: RefCell::default() }
+        Self { recording: true, ..Self::inference(pool) }
     }
 
     /// A tape for evaluation: nothing is remembered.
     pub fn inference(pool: &Pool<T>) -> Self {
         Self { pool: pool.clone(), recording: false, steps: RefCell::default(), states: RefCell::default() }
+    }
+
+    /// Whether an output should come with a [`Recipe`], if there is one.
+    pub(crate) fn wants_recipes(&self) -> bool {
+        self.recording && self.pool.sparing
     }
 
     /// The store of buffers this tape takes from.
@@ -95,13 +104,13 @@ impl<'a, T: Scalar> Tape<'a, T> {
 
     /// A matrix without a gradient.
     pub fn constant(&self, matrix: &Arc<Matrix<T>>) -> Variable<T> {
-        Variable { value: Value::Shared(Arc::clone(matrix)), slot: None }
+        Variable { value: Value::Shared(Arc::clone(matrix)), slot: None, recipe: None }
     }
 
     /// A matrix whose gradient is wanted.
     pub fn parameter(&self, matrix: &Arc<Matrix<T>>) -> Variable<T> {
         let slot = self.recording.then(|| self.push(None));
-        Variable { value: Value::Shared(Arc::clone(matrix)), slot }
+        Variable { value: Value::Shared(Arc::clone(matrix)), slot, recipe: None }
     }
 
     /// Goes back from a 1×1 variable, say a loss.
@@ -152,7 +161,7 @@ impl<'a, T: Scalar> Tape<'a, T> {
     ) -> Variable<T> {
         let differentiable = inputs.iter().any(Option::is_some);
         let slot = differentiable.then(|| self.push(Some(Box::new(step()))));
-        Variable { value: Value::Computed(output), slot }
+        Variable { value: Value::Computed(output), slot, recipe: None }
     }
 
     /// A place for the gradient of a second output of the operation that is recorded next.

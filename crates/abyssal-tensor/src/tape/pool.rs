@@ -11,7 +11,10 @@ use crate::{Matrix, Scalar};
 
 /// A store of buffers, shared by all tapes made from it. Cloning gives another handle to the same store.
 #[derive(Clone)]
-pub struct Pool<T>(Arc<Mutex<Shelves<T>>>);
+pub struct Pool<T> {
+    shelves: Arc<Mutex<Shelves<T>>>,
+    pub(super) sparing: bool,
+}
 
 struct Shelves<T> {
     /// Free buffers by length.
@@ -49,12 +52,18 @@ impl<T: Scalar> Pool<T> {
             spectra: HashMap::new(),
             workspaces: HashMap::new(),
         };
-        Self(Arc::new(Mutex::new(shelves)))
+        Self { shelves: Arc::new(Mutex::new(shelves)), sparing: false }
+    }
+
+    /// The same store; if `sparing`, operations on tapes of it do not keep what a product gives from matrices that they keep
+    /// anyway, but compute it again on the way back. The gradients have the same bits.
+    pub fn sparing(self, sparing: bool) -> Self {
+        Self { sparing, ..self }
     }
 
     fn shelves(&self) -> MutexGuard<'_, Shelves<T>> {
         // A panic elsewhere leaves the shelves whole: they are only pushed to and popped from.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many free buffers there are of each length, in values.

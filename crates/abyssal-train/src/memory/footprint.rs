@@ -11,6 +11,7 @@ use abyssal_tensor::parallel::{partial_count, threads};
 use abyssal_tensor::tape::{Buffer, Pool, Tape};
 use abyssal_tensor::{Csr, Matrix};
 
+use super::spares_embeddings;
 use crate::Config;
 
 /// Up to so many layers a model is tried as it is; of more, the memory follows a line.
@@ -160,6 +161,8 @@ struct Trial<'a> {
     task: TaskShape,
     /// Of embeddings.
     width: usize,
+    /// Whether embeddings of the real graph are computed again.
+    sparing: bool,
     nodes: usize,
     input: GraphInput<f32>,
     targets: Arc<Targets>,
@@ -191,7 +194,8 @@ impl<'a> Trial<'a> {
         };
         let targets = Targets { rows: vec![0], classes: vec![0] };
         let input = GraphInput::new(&graph, &features);
-        Self { model, task, width, nodes, input, targets: Arc::new(targets) }
+        let sparing = spares_embeddings(model, dataset.nodes());
+        Self { model, task, width, sparing, nodes, input, targets: Arc::new(targets) }
     }
 
     fn recomputes(&self) -> bool {
@@ -202,7 +206,7 @@ impl<'a> Trial<'a> {
     fn footprint(&self, layers: usize, recomputed: Option<NonZeroUsize>) -> Footprint {
         let model = self.model.clone().with_layers(layers).build::<f32>(self.task);
         let parameters = Parameters::initialize(&model.specs(), 0);
-        let pool = Pool::new();
+        let pool = Pool::new().sparing(self.sparing);
         {
             let tape = Tape::recording(&pool);
             let mode = Mode::Training { seed: 0, epoch: 0 };

@@ -2,7 +2,8 @@
 //!
 //! A training pass keeps what every layer computed until the gradient comes back to it. Where that is too much, only what
 //! every `k` layers give is kept, and what lies between is computed again: one more forward pass, for memory that grows with
-//! `L/k + k` instead of `L`. Nothing that is learnt depends on it, so it is no part of a run's configuration.
+//! `L/k + k` instead of `L`. Embeddings too large for the caches are not kept even otherwise, where one product gives them
+//! again. Nothing that is learnt depends on it, so it is no part of a run's configuration.
 
 mod footprint;
 mod system;
@@ -12,11 +13,21 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use abyssal_graph::Dataset;
+use abyssal_nn::models::ModelConfig;
 
 use crate::{Config, TrainError};
 use footprint::Footprints;
 pub use system::peak_memory_bytes;
 use system::{available_memory_bytes, present_memory_bytes};
+
+/// Embeddings of so many bytes come from memory, whatever else is there: to compute one again takes a tenth of the time that its
+/// layer takes, and saves up to half of the memory.
+const SPARED_BYTES: usize = 32 << 20;
+
+/// Whether a training pass should be [sparing](abyssal_tensor::tape::Pool::sparing) with embeddings of so many nodes.
+pub(crate) fn spares_embeddings(model: &ModelConfig, nodes: usize) -> bool {
+    nodes * model.hidden() * size_of::<f32>() >= SPARED_BYTES
+}
 
 /// What a training pass keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +35,7 @@ pub enum MemoryMode {
     /// All, if that fits; else as little as possible.
     #[default]
     Auto,
-    /// All.
+    /// All that more than a product is needed for.
     Full,
     /// What every so many layers give.
     Checkpoint(NonZeroUsize),
