@@ -150,6 +150,22 @@ mod spectral {
             .counter(ItemsCount::new(2 * width.pow(3)))
             .bench_local(|| workspace.whitening_matrix(&whitening, &spectrum, &mut matrix));
     }
+
+    /// `Ḡ` from the gradient with respect to `M`: four products, 8·d³ operations, and d² divided differences.
+    #[divan::bench(args = WIDTHS)]
+    fn gradient(bencher: Bencher, width: usize) {
+        let gram = gram_of(width);
+        let whitening = Whitening { strength: 0.3, exponent: 1.0, rank: width };
+        let mut workspace = SpectralWorkspace::new(width);
+        let mut spectrum = Spectrum::new(width);
+        workspace.decompose(&gram, &mut spectrum).expect("a finite matrix");
+        bencher.counter(ItemsCount::new(8 * width.pow(3))).with_inputs(|| gram.clone()).bench_local_values(
+            |mut matrix| {
+                workspace.gradient(&whitening, &spectrum, &mut matrix);
+                matrix
+            },
+        );
+    }
 }
 
 mod sparse {

@@ -66,9 +66,30 @@ pub fn gram_into<T: Scalar>(tall: &Matrix<T>, output: &mut Matrix<T>, scratch: &
 
 /// Copies what is below the diagonal to above it.
 pub(crate) fn mirror_lower<T: Scalar>(square: &mut Matrix<T>) {
-    for row in 0..square.rows() {
-        for column in row + 1..square.columns() {
-            square.set(row, column, square.get(column, row));
+    for_each_pair(square.rows(), |row, column| square.set(column, row, square.get(row, column)));
+}
+
+/// `S ← ½(S + Sᵀ)`.
+pub(crate) fn symmetrize<T: Scalar>(square: &mut Matrix<T>) {
+    let half = T::from_f64(0.5);
+    for_each_pair(square.rows(), |row, column| {
+        let mean = half * (square.get(row, column) + square.get(column, row));
+        square.set(row, column, mean);
+        square.set(column, row, mean);
+    });
+}
+
+/// Calls `operation(row, column)` for all places below the diagonal, tile by tile: going along a row, every step down the
+/// mirrored column would leave the cache.
+fn for_each_pair(dimension: usize, mut operation: impl FnMut(usize, usize)) {
+    const TILE: usize = 16;
+    for first_row in (0..dimension).step_by(TILE) {
+        for first_column in (0..=first_row).step_by(TILE) {
+            for row in first_row..dimension.min(first_row + TILE) {
+                for column in first_column..row.min(first_column + TILE) {
+                    operation(row, column);
+                }
+            }
         }
     }
 }

@@ -27,9 +27,12 @@
 //!
 //! and the divided difference `K_ij` has a finite limit for equal eigenvalues.
 
-use faer::Accum;
+use faer::{Accum, MatMut};
 
 use crate::eigen::Eigensolver;
+use crate::gemm::{mirror_lower, symmetrize};
+use crate::parallel::for_each_block_of;
+use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar, TensorError};
 
 /// The parameters of the whitening matrix `M`.
@@ -67,6 +70,7 @@ pub struct SpectralWorkspace<T> {
     solver: Eigensolver<T>,
     first: Matrix<T>,
     second: Matrix<T>,
+    functions: Vec<f64>,
 }
 
 impl<T: Scalar> SpectralWorkspace<T> {
@@ -76,12 +80,14 @@ impl<T: Scalar> SpectralWorkspace<T> {
             solver: Eigensolver::new(dimension),
             first: Matrix::zeros(dimension, dimension),
             second: Matrix::zeros(dimension, dimension),
+            functions: Vec::with_capacity(dimension),
         }
     }
 
     /// How much memory that is.
     pub(crate) fn bytes(&self) -> usize {
-        self.solver.bytes() + 2 * self.first.as_slice().len() * size_of::<T>()
+        let matrices = 2 * self.first.as_slice().len() * size_of::<T>();
+        self.solver.bytes() + matrices + self.functions.capacity() * size_of::<f64>()
     }
 
     /// Decomposes a symmetric matrix into `spectrum`.
@@ -125,14 +131,11 @@ impl<T: Scalar> SpectralWorkspace<T> {
             }
         }
         let kept = self.first.as_faer().subrows(first, dimension - first);
-        T::multiply(matrix.as_faer_mut(), Accum::Replace, kept.transpose(), kept, T::ONE);
+        T::gram_lower(matrix.as_faer_mut(), Accum::Replace, kept);
+        mirror_lower(matrix);
         let rest = T::from_f64(1.0 - whitening.strength);
-        for row in 0..dimension {
-            // The product of a matrix with its own transpose is symmetric only up to rounding.
-            for column in 0..row {
-                matrix.set(column, row, matrix.get(row, column));
-            }
-            matrix.set(row, row, matrix.get(row, row) + rest);
+        for index in 0..dimension {
+            matrix.set(index, index, matrix.get(index, index) + rest);
         }
     }
 
@@ -140,32 +143,95 @@ impl<T: Scalar> SpectralWorkspace<T> {
     pub fn gradient(&mut self, whitening: &Whitening, spectrum: &Spectrum<T>, gradient: &mut Matrix<T>) {
         let dimension = spectrum.values.len();
         let transposed = spectrum.vectors.as_faer();
-        let strength = T::from_f64(whitening.strength);
-        let (first, second) = (&mut self.first, &mut self.second);
-        T::multiply(first.as_faer_mut(), Accum::Replace, transposed, gradient.as_faer(), T::ONE);
-        T::multiply(second.as_faer_mut(), Accum::Replace, first.as_faer(), transposed.transpose(), T::ONE);
+        let Self { first, second, functions, .. } = self;
+        functions.clear();
+        functions.extend(spectrum.values.iter().map(|&value| function(whitening, value)));
         let kept_from = first_kept(whitening, &spectrum.values);
-        let functions: Vec<f64> = spectrum.values.iter().map(|&value| function(whitening, value)).collect();
-        for row in 0..dimension {
-            for column in 0..=row {
-                let symmetric = 0.5 * (second.get(row, column).to_f64() + second.get(column, row).to_f64());
-                let (low, high) = (spectrum.values[column].to_f64(), spectrum.values[row].to_f64());
-                let quotient = if column >= kept_from {
-                    divided_difference(whitening, (low, functions[column]), (high, functions[row]))
-                } else if row >= kept_from {
-                    // A kept and a dropped eigenvalue: f jumps between them, so their gap must not vanish.
-                    functions[row] / (high - low).max(T::EPSILON.to_f64().sqrt() * high)
-                } else {
-                    0.0
-                };
-                let value = T::from_f64(quotient * symmetric);
-                second.set(row, column, value);
-                second.set(column, row, value);
+        let quotients = Quotients { whitening, values: &spectrum.values, functions, kept_from };
+        symmetrize(gradient);
+        let work = 2 * dimension * dimension;
+        let data = [first.as_mut_slice(), second.as_mut_slice()];
+        for_each_block_of(data, dimension, work, |row, [first, second]| {
+            let rows = first.len() / dimension;
+            let mut half = MatMut::from_row_major_slice_mut(first, rows, dimension);
+            let source = transposed.subrows(row, rows);
+            T::multiply(half.as_mut(), Accum::Replace, source, gradient.as_faer(), T::ONE);
+            let whole = MatMut::from_row_major_slice_mut(second, rows, dimension);
+            T::multiply(whole, Accum::Replace, half.as_ref(), transposed.transpose(), T::ONE);
+            for (row, values) in (row..).zip(second.chunks_exact_mut(dimension)) {
+                quotients.scale(row, values);
             }
-        }
-        T::multiply(first.as_faer_mut(), Accum::Replace, transposed.transpose(), second.as_faer(), T::ONE);
-        T::multiply(gradient.as_faer_mut(), Accum::Replace, first.as_faer(), transposed, strength);
+        });
+        let strength = T::from_f64(whitening.strength);
+        let data = [first.as_mut_slice(), gradient.as_mut_slice()];
+        for_each_block_of(data, dimension, work, |row, [first, gradient]| {
+            let rows = first.len() / dimension;
+            let mut half = MatMut::from_row_major_slice_mut(first, rows, dimension);
+            let source = transposed.transpose().subrows(row, rows);
+            T::multiply(half.as_mut(), Accum::Replace, source, second.as_faer(), T::ONE);
+            let whole = MatMut::from_row_major_slice_mut(gradient, rows, dimension);
+            T::multiply(whole, Accum::Replace, half.as_ref(), transposed, strength);
+        });
     }
+}
+
+/// The divided differences `K`.
+struct Quotients<'a, T> {
+    whitening: &'a Whitening,
+    values: &'a [T],
+    /// `f` at every eigenvalue.
+    functions: &'a [f64],
+    /// The first of the kept eigenvalues.
+    kept_from: usize,
+}
+
+impl<T: Scalar> Quotients<'_, T> {
+    /// Multiplies a row of a matrix with the row of `K`, value by value.
+    fn scale(&self, row: usize, values: &mut [T]) {
+        let (dropped, kept) = values.split_at_mut(self.kept_from);
+        let functions = &self.functions[self.kept_from..];
+        if row < self.kept_from {
+            dropped.fill(T::ZERO);
+            for (column, value) in (self.kept_from..).zip(kept) {
+                *value = T::from_f64(self.across(column, row) * value.to_f64());
+            }
+            return;
+        }
+        for (column, value) in dropped.iter_mut().enumerate() {
+            *value = T::from_f64(self.across(row, column) * value.to_f64());
+        }
+        if self.whitening.exponent == 1.0 {
+            scale_by_differences(kept, functions, self.functions[row]);
+            return;
+        }
+        for (column, value) in (self.kept_from..).zip(kept) {
+            let [low, high] = [row.min(column), row.max(column)]
+                .map(|index| (self.values[index].to_f64(), self.functions[index]));
+            *value = T::from_f64(divided_difference(self.whitening, low, high) * value.to_f64());
+        }
+    }
+
+    /// Of a kept and a dropped eigenvalue: f jumps between them, so their gap must not vanish.
+    fn across(&self, kept: usize, dropped: usize) -> f64 {
+        let [high, low] = [kept, dropped].map(|index| self.values[index].to_f64());
+        self.functions[kept] / (high - low).max(T::EPSILON.to_f64().sqrt() * high)
+    }
+}
+
+vectorized! {
+    /// Multiplies values with the divided differences of `λ^-½` between one eigenvalue and others, given the function at them.
+    fn scale_by_differences<'a, T>(values: &'a mut [T], functions: &'a [f64], function: f64) {
+        for (value, &other) in values.iter_mut().zip(functions) {
+            *value = T::from_f64(difference_of_inverse_roots(function, other) * value.to_f64());
+        }
+    }
+}
+
+/// `(f(x) - f(y)) / (x - y)` for `f(λ) = λ^-½`, given `f(x)` and `f(y)`: `-f(x)²·f(y)² / (f(x) + f(y))`.
+#[inline(always)]
+fn difference_of_inverse_roots(at_x: f64, at_y: f64) -> f64 {
+    let product = at_x * at_y;
+    -product * product / (at_x + at_y)
 }
 
 impl<T: Scalar> Spectrum<T> {
@@ -194,12 +260,8 @@ fn function<T: Scalar>(whitening: &Whitening, value: T) -> f64 {
 
 /// `(f(x) - f(y)) / (x - y)` for `f(λ) = λ^c`, `c = -b/2`, given `(x, f(x))` and `(y, f(y))`, without cancellation.
 ///
-/// For `c = -½` it is `-f(x)²·f(y)² / (f(x) + f(y))`. For any other power, close together, `x = y·eʳ` gives
-/// `y^(c-1) · (e^(c·r) - 1) / (eʳ - 1)`, whose limit for `r → 0` is `f'(y)`.
+/// Close together, `x = y·eʳ` gives `y^(c-1) · (e^(c·r) - 1) / (eʳ - 1)`, whose limit for `r → 0` is `f'(y)`.
 fn divided_difference(whitening: &Whitening, (x, at_x): (f64, f64), (y, at_y): (f64, f64)) -> f64 {
-    if whitening.exponent == 1.0 {
-        return -(at_x * at_y).powi(2) / (at_x + at_y);
-    }
     let gap = x - y;
     if gap.abs() > 0.1 * y {
         return (at_x - at_y) / gap;
@@ -341,19 +403,15 @@ mod tests {
     fn divided_differences_do_not_cancel() {
         for gap in [0.0, 1e-15, 1e-9, 1e-3, 0.099, 0.101, 1e3] {
             let (x, y): (f64, f64) = (2.0 * (1.0 + gap), 2.0);
-            let value = |exponent: f64| {
-                let function = |value: f64| (value, value.powf(-0.5 * exponent));
-                divided_difference(&Whitening { strength: 1.0, exponent, rank: 2 }, function(x), function(y))
-            };
-            // (1/√x - 1/√y) / (x - y) = -1 / (√x·√y·(√x + √y)), which does not cancel either.
+            let [at_x, at_y] = [x, y].map(|value| value.powf(-0.5));
+            let whitening = Whitening { strength: 1.0, exponent: 1.0, rank: 2 };
+            // (1/√x - 1/√y) / (x - y) = -1 / (√x·√y·(√x + √y)), which does not cancel.
             let exact = -1.0 / (x.sqrt() * y.sqrt() * (x.sqrt() + y.sqrt()));
-            assert!((value(1.0) / exact - 1.0).abs() < 1e-12, "gap {gap}: {} and {exact}", value(1.0));
-            // Almost the same power takes the other way.
-            assert!(
-                (value(1.0 - 1e-9) / exact - 1.0).abs() < 1e-7,
-                "gap {gap}: {} and {exact}",
-                value(1.0 - 1e-9)
-            );
+            let closed = difference_of_inverse_roots(at_x, at_y);
+            let general = divided_difference(&whitening, (x, at_x), (y, at_y));
+            for (value, tolerance) in [(closed, 1e-14), (general, 1e-12)] {
+                assert!((value / exact - 1.0).abs() < tolerance, "gap {gap}: {value} and {exact}");
+            }
         }
     }
 }
