@@ -399,6 +399,48 @@ mod tests {
         }
     }
 
+    /// Several blocks of rows, some eigenvalues dropped, on one thread and on several: `Ḡ = a · U (K ∘ UᵀSU) Uᵀ` by definition.
+    #[test]
+    fn wide_gradients_are_those_of_the_formula_on_any_number_of_threads() {
+        let dimension = 150;
+        let tall = random_matrix(200, dimension, 1);
+        let gram = product(&tall.transposed(), &tall);
+        let outer = random_matrix(dimension, dimension, 2);
+        let symmetric = Matrix::from_fn(dimension, dimension, |row, column| {
+            0.5 * (outer.get(row, column) + outer.get(column, row))
+        });
+        let mut workspace = SpectralWorkspace::new(dimension);
+        let mut spectrum = Spectrum::new(dimension);
+        workspace.decompose(&gram, &mut spectrum).unwrap();
+        for (exponent, rank) in [(1.0, dimension), (1.0, 100), (0.7, 100)] {
+            let whitening = Whitening { strength: 0.3, exponent, rank };
+            let kept = dimension - rank;
+            let f = |index: usize| {
+                if index < kept { 0.0 } else { spectrum.values[index].powf(-0.5 * exponent) }
+            };
+            let inner = product(&product(&spectrum.vectors, &symmetric), &spectrum.vectors.transposed());
+            let inner = Matrix::from_fn(dimension, dimension, |row, column| {
+                let (x, y) = (spectrum.values[row], spectrum.values[column]);
+                let quotient = match (row == column, row < kept) {
+                    (true, true) => 0.0,
+                    (true, false) => -0.5 * exponent * f(row) / x,
+                    (false, _) => (f(row) - f(column)) / (x - y),
+                };
+                0.3 * quotient * inner.get(row, column)
+            });
+            let expected = product(&product(&spectrum.vectors.transposed(), &inner), &spectrum.vectors);
+            let [one, three] = [1, 3].map(|threads| {
+                let mut gradient = outer.clone();
+                let compute = || workspace.gradient(&whitening, &spectrum, &mut gradient);
+                crate::parallel::with_threads(threads, compute).unwrap();
+                gradient
+            });
+            assert_eq!(one, three);
+            let error = one.max_difference(&expected);
+            assert!(error < 1e-9, "exponent {exponent}, rank {rank}: off by {error:e}");
+        }
+    }
+
     #[test]
     fn divided_differences_do_not_cancel() {
         for gap in [0.0, 1e-15, 1e-9, 1e-3, 0.099, 0.101, 1e3] {
