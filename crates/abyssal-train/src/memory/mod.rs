@@ -26,7 +26,7 @@ const SPARED_BYTES: usize = 32 << 20;
 
 /// Whether a training pass should be [sparing](abyssal_tensor::tape::Pool::sparing) with embeddings of so many nodes.
 pub(crate) fn spares_embeddings(model: &ModelConfig, nodes: usize) -> bool {
-    nodes * model.hidden() * size_of::<f32>() >= SPARED_BYTES
+    nodes.saturating_mul(model.hidden()).saturating_mul(size_of::<f32>()) >= SPARED_BYTES
 }
 
 /// What a training pass keeps.
