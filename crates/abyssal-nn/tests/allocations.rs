@@ -25,8 +25,8 @@ use common::zoo::models;
 use common::{Problem, Setup, connected_graph, random_features, sparse_features};
 
 /// From this many bytes on, an allocation could be a matrix. The smallest embedding here has 40,000, a weight between
-/// layers 6,400; lists of variables, steps and gradients, which do grow anew in every pass, stay below.
-const MATRIX_SIZED: usize = 5000;
+/// layers 6,400; lists of variables, steps and gradients, which do grow anew in every pass, stay below: 128 variables have 6,144.
+const MATRIX_SIZED: usize = 6400;
 const THREADS: usize = 2;
 
 static LARGE: AtomicUsize = AtomicUsize::new(0);
