@@ -27,7 +27,7 @@
 //!
 //! and the divided difference `K_ij` has a finite limit for equal eigenvalues.
 
-use faer::{Accum, MatMut};
+use faer::{Accum, MatMut, MatRef};
 
 use crate::eigen::Eigensolver;
 use crate::gemm::{mirror_lower, symmetrize};
@@ -152,12 +152,9 @@ impl<T: Scalar> SpectralWorkspace<T> {
         let work = 2 * dimension * dimension;
         let data = [first.as_mut_slice(), second.as_mut_slice()];
         for_each_block_of(data, dimension, work, |row, [first, second]| {
-            let rows = first.len() / dimension;
-            let mut half = MatMut::from_row_major_slice_mut(first, rows, dimension);
-            let source = transposed.subrows(row, rows);
-            T::multiply(half.as_mut(), Accum::Replace, source, gradient.as_faer(), T::ONE);
-            let whole = MatMut::from_row_major_slice_mut(second, rows, dimension);
-            T::multiply(whole, Accum::Replace, half.as_ref(), transposed.transpose(), T::ONE);
+            let source = transposed.subrows(row, first.len() / dimension);
+            let factors = [source, gradient.as_faer(), transposed.transpose()];
+            multiply_three(factors, T::ONE, first, second);
             for (row, values) in (row..).zip(second.chunks_exact_mut(dimension)) {
                 quotients.scale(row, values);
             }
@@ -165,14 +162,18 @@ impl<T: Scalar> SpectralWorkspace<T> {
         let strength = T::from_f64(whitening.strength);
         let data = [first.as_mut_slice(), gradient.as_mut_slice()];
         for_each_block_of(data, dimension, work, |row, [first, gradient]| {
-            let rows = first.len() / dimension;
-            let mut half = MatMut::from_row_major_slice_mut(first, rows, dimension);
-            let source = transposed.transpose().subrows(row, rows);
-            T::multiply(half.as_mut(), Accum::Replace, source, second.as_faer(), T::ONE);
-            let whole = MatMut::from_row_major_slice_mut(gradient, rows, dimension);
-            T::multiply(whole, Accum::Replace, half.as_ref(), transposed, strength);
+            let source = transposed.transpose().subrows(row, first.len() / dimension);
+            multiply_three([source, second.as_faer(), transposed], strength, first, gradient);
         });
     }
+}
+
+/// `α·A·B·C`, with room for `A·B`; both row-major and of the shape of `A`.
+fn multiply_three<T: Scalar>([a, b, c]: [MatRef<'_, T>; 3], scale: T, half: &mut [T], whole: &mut [T]) {
+    let mut half = MatMut::from_row_major_slice_mut(half, a.nrows(), a.ncols());
+    T::multiply(half.as_mut(), Accum::Replace, a, b, T::ONE);
+    let whole = MatMut::from_row_major_slice_mut(whole, a.nrows(), a.ncols());
+    T::multiply(whole, Accum::Replace, half.as_ref(), c, scale);
 }
 
 /// The divided differences `K`.
