@@ -1,6 +1,7 @@
 //! The eigenvalues of a tridiagonal matrix.
 
 use crate::Scalar;
+use crate::vectorized::vectorized;
 
 /// So many sweeps for one eigenvalue, where two are usual, mean that there is no convergence.
 const MOST_SWEEPS: usize = 60;
@@ -13,7 +14,7 @@ pub(super) struct Rotations<T> {
     negative: Vec<bool>,
     /// The first row of each sweep, and its number of rotations.
     sweeps: Vec<(usize, usize)>,
-    /// Cosine and sine of all rotations, in their order.
+    /// Cosine and sine of all rotations, in their order. Until all are found: their squares, with the signs of what they are squares of.
     angles: Vec<(T, T)>,
 }
 
@@ -55,10 +56,10 @@ impl<T: Scalar> Rotations<T> {
     /// The QL iteration with Wilkinson's shift `σ` in the form of Pal, Walker and Kahan, which works with squares: `c = cos²`, `s = sin²`,
     /// `b = e²`. A sweep goes up from row `m`, where the off-diagonal vanishes, with `γ = d_m - σ` and `p = γ²`:
     ///
-    /// `r = p + b,  c = p/r,  s = b/r,  γ' = c·(d - σ) - s·γ,  d ← γ + d - γ',  p ← γ'²/c`.
+    /// `r = p + b,  c = p/r,  s = b/r,  q = p·(d - σ) - b·γ,  γ' = q/r,  d ← γ + d - γ',  p ← γ'²/c = γ'·q/p`.
     ///
-    /// The sine has the sign of the entry beside the diagonal, the cosine that of `γ/cos`, of the rotation before it: neither waits for a
-    /// square root.
+    /// The next rotation waits for one division and three multiplications of this one. The sine has the sign of the entry beside the diagonal,
+    /// the cosine that of `γ/cos`, of the rotation before it: neither waits for a square root, and all roots are taken together at the end.
     pub(super) fn find(&mut self, diagonal: &mut [f64], off_diagonal: &mut [f64]) -> bool {
         let dimension = diagonal.len();
         self.sweeps.clear();
@@ -96,6 +97,7 @@ impl<T: Scalar> Rotations<T> {
                 negative ^= self.sweep(&mut diagonal[first..=end], &mut squares[first..end], first, negative);
             }
         }
+        take_roots(&mut self.angles);
         true
     }
 
@@ -124,14 +126,15 @@ impl<T: Scalar> Rotations<T> {
             let (old_c, inverse_p) = (c, 1.0 / p);
             let inverse_r = 1.0 / r;
             (c, s) = (p * inverse_r, b * inverse_r);
-            let cosine = if negative { -c.sqrt() } else { c.sqrt() };
-            let sine = if first_negative && index == 0 { -s.sqrt() } else { s.sqrt() };
-            self.angles.push((T::from_f64(cosine), T::from_f64(sine)));
+            let signed_c = if negative { -c } else { c };
+            let signed_s = if first_negative && index == 0 { -s } else { s };
+            self.angles.push((T::from_f64(signed_c), T::from_f64(signed_s)));
             let (old_gamma, value) = (gamma, diagonal[index]);
-            gamma = c * (value - shift) - s * old_gamma;
+            let q = p * (value - shift) - b * old_gamma;
+            gamma = q * inverse_r;
             diagonal[index + 1] = old_gamma + (value - gamma);
             if p > TINY {
-                p = gamma * gamma * (r * inverse_p);
+                p = gamma * (q * inverse_p);
                 (before, negative) = (negative, negative ^ (gamma < 0.0));
             } else {
                 // No cosine to divide by. The last one, times the entry beside the diagonal, takes its place with the other sign.
@@ -143,6 +146,16 @@ impl<T: Scalar> Rotations<T> {
         diagonal[0] = shift + gamma;
         self.sweeps.push((first, last));
         negative
+    }
+}
+
+vectorized! {
+    /// `x ← sign(x)·√|x|`, from squares to cosines and sines.
+    fn take_roots<'a, T>(angles: &'a mut [(T, T)]) {
+        let root = |value: T| if value < T::ZERO { -(-value).sqrt() } else { value.sqrt() };
+        for (cosine, sine) in angles {
+            (*cosine, *sine) = (root(*cosine), root(*sine));
+        }
     }
 }
 

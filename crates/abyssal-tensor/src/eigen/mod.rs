@@ -12,6 +12,7 @@ mod iteration;
 mod tridiagonal;
 mod vectors;
 
+use crate::parallel::join;
 use crate::{Matrix, Scalar};
 use iteration::Rotations;
 use tridiagonal::Tridiagonal;
@@ -52,18 +53,20 @@ impl<T: Scalar> Eigensolver<T> {
         values: &mut [T],
         vectors: &mut Matrix<T>,
     ) -> bool {
-        let scale = self.tridiagonal.reduce(matrix);
-        let (diagonal, off_diagonal) = self.tridiagonal.entries_mut();
-        if !self.rotations.find(diagonal, off_diagonal) {
+        let Self { tridiagonal, rotations, panels, order } = self;
+        let scale = tridiagonal.reduce(matrix);
+        let (eigenvalues, off_diagonal, reflections) = tridiagonal.parts_mut();
+        let (converged, ()) =
+            join(|| rotations.find(eigenvalues, off_diagonal), || panels.reflect(&reflections));
+        if !converged {
             return false;
         }
-        let eigenvalues = self.tridiagonal.diagonal();
-        self.order.sort_unstable_by(|&first, &second| eigenvalues[first].total_cmp(&eigenvalues[second]));
-        for (value, &place) in values.iter_mut().zip(&self.order) {
+        order.sort_unstable_by(|&first, &second| eigenvalues[first].total_cmp(&eigenvalues[second]));
+        for (value, &place) in values.iter_mut().zip(&*order) {
             *value = T::from_f64(eigenvalues[place] * scale);
         }
-        self.panels.compute(&self.tridiagonal, &self.rotations);
-        self.panels.write(&self.order, vectors);
+        panels.rotate(rotations);
+        panels.write(order, vectors);
         true
     }
 }

@@ -6,12 +6,14 @@
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar};
 
-/// Slices are rounded up to this many values where zeros do no harm, so that no loop has a remainder.
+/// Values that are computed with together. Rows are rounded up to whole registers with zeros, so that no loop has a remainder.
 const LANES: usize = 8;
+
+type Register = [f64; LANES];
 
 /// `T = Qᵀ A Q`, and the reflections `Q = H_(d-1) ⋯ H_1` with `H_k = I - τ_k·v_k·v_kᵀ`, where `v_k` has `k` values.
 pub(super) struct Tridiagonal {
-    /// Row `k` begins with `v_k`, zeros follow. Before a reflection is known its row is one of the matrix.
+    /// Row `k` begins with `v_k`, zeros follow, up to a whole register. Before a reflection is known its row is one of the matrix.
     reflectors: Matrix<f64>,
     /// `τ_k`.
     scales: Vec<f64>,
@@ -19,64 +21,86 @@ pub(super) struct Tridiagonal {
     diagonal: Vec<f64>,
     /// `T_(k,k-1)`; the first is not used.
     off_diagonal: Vec<f64>,
-    work: Vec<f64>,
+    /// The `v` and `w` of the step before, and the product of a step.
+    work: Matrix<f64>,
 }
 
 impl Tridiagonal {
     pub(super) fn new(dimension: usize) -> Self {
         Self {
-            reflectors: Matrix::zeros(dimension, dimension),
+            reflectors: Matrix::zeros(dimension, dimension.next_multiple_of(LANES)),
             scales: vec![0.0; dimension],
             diagonal: vec![0.0; dimension],
             off_diagonal: vec![0.0; dimension],
-            work: vec![0.0; 3 * dimension],
+            work: Matrix::zeros(3, dimension.next_multiple_of(LANES)),
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let vectors = [&self.scales, &self.diagonal, &self.off_diagonal, &self.work];
-        let values = self.reflectors.as_slice().len() + vectors.map(Vec::len).iter().sum::<usize>();
-        values * size_of::<f64>()
+        let matrices = [&self.reflectors, &self.work].map(|matrix| matrix.as_slice().len());
+        let vectors = [&self.scales, &self.diagonal, &self.off_diagonal].map(Vec::len);
+        matrices.iter().chain(&vectors).sum::<usize>() * size_of::<f64>()
     }
 
-    pub(super) fn diagonal(&self) -> &[f64] {
-        &self.diagonal
-    }
-
-    /// The entries of `T`, for the iteration to change.
-    pub(super) fn entries_mut(&mut self) -> (&mut [f64], &mut [f64]) {
-        (&mut self.diagonal, &mut self.off_diagonal)
-    }
-
-    /// `v_k` with zeros after it, and `τ_k`.
-    #[inline(always)]
-    pub(super) fn reflection(&self, index: usize) -> (&[f64], f64) {
-        (self.reflectors.row(index), self.scales[index])
+    /// The diagonal of `T` and what lies beside it, for the iteration to change, and the reflections.
+    pub(super) fn parts_mut(&mut self) -> (&mut [f64], &mut [f64], Reflections<'_>) {
+        let Self { reflectors, scales, diagonal, off_diagonal, .. } = self;
+        (diagonal, off_diagonal, Reflections { vectors: reflectors, scales })
     }
 
     /// Reduces a symmetric matrix. It is divided by the power of two this returns, so that no square leaves the range of the type.
     pub(super) fn reduce<T: Scalar>(&mut self, matrix: &Matrix<T>) -> f64 {
-        let largest = largest(matrix.as_slice()).to_f64();
-        let scale = if largest > 0.0 { largest.log2().floor().exp2() } else { 1.0 };
-        for (target, &value) in self.reflectors.as_mut_slice().iter_mut().zip(matrix.as_slice()) {
-            *target = value.to_f64() / scale;
+        let mut largest = T::ZERO;
+        find_largest(&mut largest, matrix.as_slice());
+        let largest = largest.to_f64();
+        let scale = if largest < f64::MIN_POSITIVE { 1.0 } else { largest.log2().floor().exp2() };
+        for row in 0..matrix.rows() {
+            // What lies before the diagonal, and the square of registers on it.
+            let target = &mut self.reflectors.row_mut(row)[..(row + 1).next_multiple_of(LANES)];
+            copy_scaled(target, matrix.row(row), 1.0 / scale);
         }
         let Self { reflectors, scales, diagonal, off_diagonal, work } = self;
-        tridiagonalize(reflectors.as_mut_slice(), scales, diagonal, off_diagonal, work);
+        let (reflectors, work) = (reflectors.as_mut_slice(), work.as_mut_slice());
+        tridiagonalize(reflectors.as_chunks_mut().0, scales, diagonal, off_diagonal, work.as_chunks_mut().0);
         scale
     }
 }
 
-/// The largest absolute value.
-fn largest<T: Scalar>(values: &[T]) -> T {
-    let mut largest = [T::ZERO; LANES];
-    for chunk in values.chunks(LANES) {
-        for (largest, &value) in largest.iter_mut().zip(chunk) {
-            let size = if value < T::ZERO { -value } else { value };
-            *largest = if size > *largest { size } else { *largest };
+/// The reflections of which `Q` is made.
+pub(super) struct Reflections<'a> {
+    vectors: &'a Matrix<f64>,
+    scales: &'a [f64],
+}
+
+impl Reflections<'_> {
+    /// `v_k` with zeros after it, and `τ_k`.
+    #[inline(always)]
+    pub(super) fn get(&self, index: usize) -> (&[f64], f64) {
+        (self.vectors.row(index), self.scales[index])
+    }
+}
+
+vectorized! {
+    /// The largest absolute value.
+    fn find_largest<'a, T>(largest: &'a mut T, values: &'a [T]) {
+        let mut sizes = [T::ZERO; 2 * LANES];
+        for chunk in values.chunks(2 * LANES) {
+            for (largest, &value) in sizes.iter_mut().zip(chunk) {
+                let size = if value < T::ZERO { -value } else { value };
+                *largest = if size > *largest { size } else { *largest };
+            }
+        }
+        *largest = sizes.into_iter().fold(T::ZERO, |first, second| if second > first { second } else { first });
+    }
+}
+
+vectorized! {
+    /// `target = factor·source`, as far as both go.
+    fn copy_scaled<'a, T>(target: &'a mut [f64], source: &'a [T], factor: f64) {
+        for (target, &value) in target.iter_mut().zip(source) {
+            *target = value.to_f64() * factor;
         }
     }
-    largest.into_iter().fold(T::ZERO, |first, second| if second > first { second } else { first })
 }
 
 vectorized! {
@@ -85,111 +109,158 @@ vectorized! {
     ///
     /// `p = τ·B·v,  w = p - ½τ·(pᵀv)·v,  B ← B - v·wᵀ - w·vᵀ`.
     ///
-    /// `B` is changed only when the next step multiplies it: every row is read and written once for both. Products are sums of rows,
-    /// which needs the whole of `B`, not half of it, and no sums across a register.
+    /// `B` is changed only when the next step multiplies it: every row is read and written once for both. Of `B` there is half: what lies below
+    /// the diagonal, and the squares of registers on it. What the last square has beyond `B` meets zeros of `v`, or is not read.
     fn tridiagonalize<'a>(
-        matrix: &'a mut [f64],
+        matrix: &'a mut [Register],
         scales: &'a mut [f64],
         diagonal: &'a mut [f64],
         off_diagonal: &'a mut [f64],
-        work: &'a mut [f64],
+        work: &'a mut [Register],
     ) {
         let dimension = scales.len();
-        work.fill(0.0);
-        let (last_v, rest) = work.split_at_mut(dimension);
-        let (last_w, product) = rest.split_at_mut(dimension);
+        let stride = dimension.div_ceil(LANES);
+        work.fill([0.0; LANES]);
+        let (last_v, rest) = work.split_at_mut(stride);
+        let (last_w, product) = rest.split_at_mut(stride);
         for index in (1..dimension).rev() {
-            let (before, row) = matrix.split_at_mut(index * dimension);
-            let row = &mut row[..dimension];
-            subtract_pair(row, (last_v[index], &*last_v), (last_w[index], &*last_w));
-            diagonal[index] = row[index];
-            row[index..].fill(0.0);
+            let (before, row) = matrix.split_at_mut(index * stride);
+            let row = &mut row[..stride];
+            let last = (&*last_v, &*last_w);
+            subtract_pair(&mut row[..=index / LANES], (at(last.0, index), at(last.1, index)), last);
+            diagonal[index] = at(row, index);
+            row.as_flattened_mut()[index..].fill(0.0);
 
-            let width = index.next_multiple_of(LANES).min(dimension);
+            let width = index.div_ceil(LANES);
             let vector = &mut row[..width];
             let (subdiagonal, scale) = reflector(vector, index - 1);
             (off_diagonal[index], scales[index]) = (subdiagonal, scale);
 
             let product = &mut product[..width];
-            product.fill(0.0);
-            let (v, w) = (&last_v[..width], &last_w[..width]);
-            let mut pairs = before.chunks_exact_mut(2 * dimension);
-            for (pair, rows) in (&mut pairs).enumerate() {
-                let (first, second) = rows.split_at_mut(dimension);
-                let (i, j) = (2 * pair, 2 * pair + 1);
-                let (v_i, v_j, w_i, w_j) = (last_v[i], last_v[j], last_w[i], last_w[j]);
-                let (next_i, next_j) = (vector[i], vector[j]);
-                let rows = first[..width].iter_mut().zip(&mut second[..width]);
-                for (((first, second), sum), (&v, &w)) in rows.zip(product.iter_mut()).zip(v.iter().zip(w)) {
-                    *first -= v_i * w + w_i * v;
-                    *second -= v_j * w + w_j * v;
-                    *sum += next_i * *first + next_j * *second;
+            product.fill([0.0; LANES]);
+            for (block, rows) in before.chunks_mut(LANES * stride).enumerate() {
+                let mut row = block * LANES;
+                let mut fours = rows.chunks_exact_mut(4 * stride);
+                for rows in &mut fours {
+                    change_and_multiply::<4>(rows, (row, block), last, vector, product);
+                    row += 4;
                 }
-            }
-            let single = pairs.into_remainder();
-            if !single.is_empty() {
-                let single = &mut single[..width];
-                subtract_pair(single, (last_v[index - 1], v), (last_w[index - 1], w));
-                let next = vector[index - 1];
-                product.iter_mut().zip(single).for_each(|(sum, &mut value)| *sum += next * value);
+                for rows in fours.into_remainder().chunks_exact_mut(stride) {
+                    change_and_multiply::<1>(rows, (row, block), last, vector, product);
+                    row += 1;
+                }
             }
 
             let half = 0.5 * scale * scale * dot(product, vector);
-            last_v.fill(0.0);
             last_v[..width].copy_from_slice(vector);
-            last_w.fill(0.0);
-            for ((w, &product), &v) in last_w[..index].iter_mut().zip(product.iter()).zip(vector.iter()) {
+            last_v[width..].fill([0.0; LANES]);
+            last_w.fill([0.0; LANES]);
+            let values = last_w.as_flattened_mut()[..index].iter_mut();
+            let sources = product.as_flattened().iter().zip(vector.as_flattened());
+            for (w, (&product, &v)) in values.zip(sources) {
                 *w = scale * product - half * v;
             }
         }
-        diagonal[0] = matrix[0] - 2.0 * last_v[0] * last_w[0];
+        diagonal[0] = matrix[0][0] - 2.0 * last_v[0][0] * last_w[0][0];
     }
 }
 
-/// `x ← x - a·w - b·v`, given `(a, v)` and `(b, w)`.
+/// `B ← B - v·wᵀ - w·vᵀ`, then `p += B·x`, both for some rows from `row` on: for the registers before number `block`, which stand for their
+/// mirror images too, and for that one, which belongs to a square on the diagonal.
 #[inline(always)]
-fn subtract_pair(values: &mut [f64], (a, v): (f64, &[f64]), (b, w): (f64, &[f64])) {
-    for (value, (&v, &w)) in values.iter_mut().zip(v.iter().zip(w)) {
-        *value -= a * w + b * v;
+fn change_and_multiply<const ROWS: usize>(
+    rows: &mut [Register],
+    (row, block): (usize, usize),
+    (v, w): (&[Register], &[Register]),
+    x: &[Register],
+    product: &mut [Register],
+) {
+    let of_rows =
+        |values: &[Register]| -> [f64; ROWS] { std::array::from_fn(|index| at(values, row + index)) };
+    let (v_rows, w_rows, x_rows) = (of_rows(v), of_rows(w), of_rows(x));
+    let mut rows = rows.chunks_exact_mut(rows.len() / ROWS);
+    let rows: [&mut [Register]; ROWS] =
+        std::array::from_fn(|_| &mut rows.next().unwrap_or_default()[..=block]);
+    let (v, w, x) = (&v[..=block], &w[..=block], &x[..=block]);
+    let mut mirrored = [[0.0; LANES]; ROWS];
+    for place in 0..=block {
+        let (v, w, x) = (v[place], w[place], x[place]);
+        let mut sum = product[place];
+        for index in 0..ROWS {
+            let mut value = rows[index][place];
+            for lane in 0..LANES {
+                value[lane] -= v_rows[index] * w[lane] + w_rows[index] * v[lane];
+                sum[lane] += x_rows[index] * value[lane];
+            }
+            rows[index][place] = value;
+            if place < block {
+                for lane in 0..LANES {
+                    mirrored[index][lane] += value[lane] * x[lane];
+                }
+            }
+        }
+        product[place] = sum;
+    }
+    for (index, mirrored) in mirrored.into_iter().enumerate() {
+        product[block][(row + index) % LANES] += sum_of(mirrored);
+    }
+}
+
+#[inline(always)]
+fn at(values: &[Register], index: usize) -> f64 {
+    values[index / LANES][index % LANES]
+}
+
+/// `x ← x - a·w - b·v`.
+#[inline(always)]
+fn subtract_pair(values: &mut [Register], (a, b): (f64, f64), (v, w): (&[Register], &[Register])) {
+    for (value, (v, w)) in values.iter_mut().zip(v.iter().zip(w)) {
+        for lane in 0..LANES {
+            value[lane] -= a * w[lane] + b * v[lane];
+        }
     }
 }
 
 /// Turns `x` into `v`, with `v/‖x‖` of about length 1: `x - ‖x‖·e_last` or `x + ‖x‖·e_last`, whichever cancels nothing. Gives the one value
 /// that `H·x` has left, and `τ`. Values after the last must be zero.
 #[inline(always)]
-fn reflector(vector: &mut [f64], last: usize) -> (f64, f64) {
-    let pivot = vector[last];
-    vector[last] = 0.0;
+fn reflector(vector: &mut [Register], last: usize) -> (f64, f64) {
+    let pivot = at(vector, last);
+    vector[last / LANES][last % LANES] = 0.0;
     let others = dot(vector, vector);
     if others < f64::NEGLIGIBLE {
         // Of values up to 1, these are far below rounding.
-        vector.fill(0.0);
+        vector.fill([0.0; LANES]);
         return (pivot, 0.0);
     }
     let norm = (pivot * pivot + others).sqrt();
     let inverse = 1.0 / norm;
-    vector.iter_mut().for_each(|value| *value *= inverse);
+    vector.as_flattened_mut().iter_mut().for_each(|value| *value *= inverse);
     let left = if pivot > 0.0 { -norm } else { norm };
-    vector[last] = (pivot - left) * inverse;
+    vector[last / LANES][last % LANES] = (pivot - left) * inverse;
     (left, norm / (norm + pivot.abs()))
 }
 
 #[inline(always)]
-fn dot(left: &[f64], right: &[f64]) -> f64 {
+fn dot(left: &[Register], right: &[Register]) -> f64 {
     let mut sums = [0.0; LANES];
-    let (left, right) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
-    let rest = left.remainder().iter().zip(right.remainder());
-    let rest: f64 = rest.fold(0.0, |sum, (&left, &right)| sum + left * right);
-    for (left, right) in left.zip(right) {
-        for (sum, (&left, &right)) in sums.iter_mut().zip(left.iter().zip(right)) {
-            *sum += left * right;
+    for (left, right) in left.iter().zip(right) {
+        for lane in 0..LANES {
+            sums[lane] += left[lane] * right[lane];
         }
     }
+    sum_of(sums)
+}
+
+/// The sum of a register's values, by halves.
+#[inline(always)]
+fn sum_of(mut sums: Register) -> f64 {
     let mut half = LANES / 2;
     while half > 0 {
-        let (low, high) = sums.split_at_mut(half);
-        low.iter_mut().zip(high).for_each(|(low, high)| *low += *high);
+        for lane in 0..half {
+            sums[lane] += sums[lane + half];
+        }
         half /= 2;
     }
-    sums[0] + rest
+    sums[0]
 }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::iteration::Rotations;
-use super::tridiagonal::Tridiagonal;
+use super::tridiagonal::Reflections;
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar};
 
@@ -26,26 +26,38 @@ impl<T: Scalar> Panels<T> {
         self.rows.len() * size_of::<[T; PANEL]>()
     }
 
-    /// Applies all reflections and rotations to the identity.
-    pub(super) fn compute(&mut self, tridiagonal: &Tridiagonal, rotations: &Rotations<T>) {
+    /// `Qᵀ`: all reflections, applied to the identity.
+    pub(super) fn reflect(&mut self, reflections: &Reflections) {
         let dimension = self.dimension;
-        let run = |(index, panel): (usize, &mut [[T; PANEL]])| {
+        self.for_each(|index, panel| {
             panel.fill([T::ZERO; PANEL]);
             for (row, column) in (index * PANEL..dimension).zip(0..PANEL) {
                 panel[row][column] = T::ONE;
             }
-            reflect(panel, tridiagonal);
+            reflect(panel, reflections);
+        });
+    }
+
+    /// Signs and rotations, applied to what is there.
+    pub(super) fn rotate(&mut self, rotations: &Rotations<T>) {
+        self.for_each(|_, panel| {
             for (row, values) in panel.iter_mut().enumerate() {
                 if rotations.is_negative(row) {
                     values.iter_mut().for_each(|value| *value = -*value);
                 }
             }
             rotate(panel, rotations);
-        };
-        if dimension <= PANEL {
-            run((0, &mut self.rows));
+        });
+    }
+
+    fn for_each(&mut self, operation: impl Fn(usize, &mut [[T; PANEL]]) + Sync + Send) {
+        if self.dimension <= PANEL {
+            operation(0, &mut self.rows);
         } else {
-            self.rows.par_chunks_mut(dimension).enumerate().for_each(run);
+            self.rows
+                .par_chunks_mut(self.dimension)
+                .enumerate()
+                .for_each(|(index, panel)| operation(index, panel));
         }
     }
 
@@ -63,11 +75,11 @@ impl<T: Scalar> Panels<T> {
 vectorized! {
     /// Some columns of `Qᵀ·X = H_1 ⋯ H_(d-1)·X`, in place. A reflection is `y = τ·vᵀX, X ← X - v·y`; as in the reduction, a row is changed
     /// when the next reflection reads it.
-    fn reflect<'a, T>(rows: &'a mut [[T; PANEL]], tridiagonal: &'a Tridiagonal) {
+    fn reflect<'a, T>(rows: &'a mut [[T; PANEL]], reflections: &'a Reflections<'a>) {
         let mut last = [T::ZERO; PANEL];
-        let mut last_vector = tridiagonal.reflection(0).0;
+        let mut last_vector = reflections.get(0).0;
         for index in (1..rows.len()).rev() {
-            let (vector, scale) = tridiagonal.reflection(index);
+            let (vector, scale) = reflections.get(index);
             let mut sum = [T::ZERO; PANEL];
             for (row, (&v, &last_v)) in rows[..=index].iter_mut().zip(vector.iter().zip(last_vector)) {
                 let (v, last_v) = (T::from_f64(v), T::from_f64(last_v));
