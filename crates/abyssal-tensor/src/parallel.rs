@@ -119,8 +119,12 @@ pub fn threads() -> usize {
 
 /// How many rows a block has, at most, for matrices of this shape: all blocks are of about the same size.
 pub fn block_rows(rows: usize, columns: usize) -> usize {
-    let most = (BLOCK_VALUES / columns.max(1)).clamp(64, 1024);
-    rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
+    even_share(rows, (BLOCK_VALUES / columns.max(1)).clamp(64, 1024))
+}
+
+/// How large parts of at most `most` are that share `total` evenly.
+pub(crate) fn even_share(total: usize, most: usize) -> usize {
+    total.div_ceil(total.div_ceil(most).max(1)).max(1)
 }
 
 /// Calls `operation(first_row, block)` for every block of rows of row-major `data`.
@@ -268,12 +272,20 @@ fn blocks_of<T, const N: usize>(data: [&mut [T]; N], values: usize) -> Vec<[&mut
         .collect()
 }
 
+/// `total = Σ partials`, one after the other.
+fn add_partials<T: Scalar>(total: &mut [T], partials: &[T]) {
+    let width = total.len().max(1);
+    for_each_block(total, 1, partials.len() / width, |first, block| {
+        add_partials_from(first, block, partials, width);
+    });
+}
+
 vectorized! {
-    /// `total = Σ partials`, one after the other.
-    fn add_partials<'a, T>(total: &'a mut [T], partials: &'a [T]) {
+    /// A block of the total from value `first` on; each partial sum has `width` values.
+    fn add_partials_from<'a, T>(first: usize, total: &'a mut [T], partials: &'a [T], width: usize) {
         total.fill(T::ZERO);
-        for partial in partials.chunks(total.len().max(1)) {
-            for (sum, &value) in total.iter_mut().zip(partial) {
+        for partial in partials.chunks(width) {
+            for (sum, &value) in total.iter_mut().zip(&partial[first..]) {
                 *sum += value;
             }
         }

@@ -15,13 +15,13 @@ use super::soft_normalize::{Normalized, WayBack};
 use super::{Centering, Connections, Dropout, Memory, Mixture, SoftNormalization};
 use crate::elementwise::{add_rows, scale};
 use crate::gemm::{mirror_lower, transposed_product_scratch};
-use crate::parallel::{partial_count, sum_over_rows, sum_while_writing};
+use crate::parallel::{even_share, partial_count, sum_over_rows, sum_while_writing};
 use crate::tape::{Backward, Buffer, Gradients, Kept, Pool, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar, SparseOperator, TensorError};
 
-/// Rows that go through all steps together hold about this many values, so that they stay in a core's own cache.
-const CHUNK_VALUES: usize = 1 << 15;
+/// Rows that go through all steps together hold at most this many values, so that they stay in a core's own cache.
+const CHUNK_VALUES: usize = 3 << 14;
 
 /// The parameters of the operation.
 #[derive(Clone, Copy, Debug)]
@@ -196,20 +196,21 @@ vectorized! {
     }
 }
 
-/// How many rows go through all steps together.
+/// How many rows go through all steps together, at most.
 fn chunk_rows(columns: usize) -> usize {
     (CHUNK_VALUES / columns.max(1)).max(1)
 }
 
 /// Calls `operation(rows, accumulate, blocks)` for one chunk of a range of rows after the other, where sums are replaced in
-/// the first and added to in the others.
+/// the first and added to in the others. Chunks are of the same size: every one reads and writes all weights and sums, so
+/// a last one with the rows left over would cost as much for less.
 fn for_each_chunk<T, const N: usize>(
     range: Range<usize>,
     mut blocks: [&mut [T]; N],
     columns: usize,
     mut operation: impl FnMut(Range<usize>, Accum, [&mut [T]; N]),
 ) {
-    let step = chunk_rows(columns);
+    let step = even_share(range.len(), chunk_rows(columns));
     for start in range.clone().step_by(step) {
         let chunk = start..(start + step).min(range.end);
         let values = (chunk.start - range.start) * columns..(chunk.end - range.start) * columns;
@@ -391,8 +392,8 @@ mod tests {
     /// One after the other, the operations it is made of give the same, also where ranges of rows have several chunks.
     #[test]
     fn it_equals_its_parts() {
-        for (nodes, columns) in [(13, 3), (400, 200)] {
-            assert_eq!(nodes == 400, nodes / 2 > chunk_rows(columns), "several chunks");
+        for (nodes, columns) in [(13, 3), (600, 200)] {
+            assert_eq!(nodes == 600, nodes / 2 > chunk_rows(columns), "several chunks");
             for gradient in [Gradient::Full, Gradient::Detached] {
                 let layer = layer(gradient);
                 let whole: Layer = &|tape, convolution, hidden, connections| {
@@ -418,7 +419,7 @@ mod tests {
     #[test]
     fn a_sparing_pool_keeps_less_for_the_same_bits() {
         for (gradient, fewer) in [(Gradient::Full, 2), (Gradient::Detached, 0)] {
-            for (nodes, columns) in [(13, 3), (400, 200)] {
+            for (nodes, columns) in [(13, 3), (600, 200)] {
                 let layer: Layer = &|tape, convolution, hidden, connections| {
                     tape.soft_convolve(&layer(gradient), convolution, hidden, connections, dropout()).unwrap()
                 };
