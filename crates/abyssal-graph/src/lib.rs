@@ -6,6 +6,7 @@ pub mod fetch;
 pub mod formats;
 pub mod synthetic;
 
+mod communities;
 mod config;
 mod dataset;
 mod error;
