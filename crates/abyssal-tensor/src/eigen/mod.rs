@@ -56,6 +56,7 @@ impl<T: Scalar> Eigensolver<T> {
         let Self { tridiagonal, rotations, panels, order } = self;
         let scale = tridiagonal.reduce(matrix);
         let (eigenvalues, off_diagonal, reflections) = tridiagonal.parts_mut();
+        // One long chain that no other thread can help with; meanwhile it can do what needs no rotations.
         let (converged, ()) =
             join(|| rotations.find(eigenvalues, off_diagonal), || panels.reflect(&reflections));
         if !converged {
