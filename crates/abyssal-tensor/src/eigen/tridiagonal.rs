@@ -8,6 +8,8 @@ use crate::{Matrix, Scalar};
 
 /// Values that are computed with together. Rows are rounded up to whole registers with zeros, so that no loop has a remainder.
 const LANES: usize = 8;
+/// Rows that are changed together: as many as registers have room for what belongs to each.
+const ROWS: usize = 4;
 
 type Register = [f64; LANES];
 
@@ -140,12 +142,12 @@ vectorized! {
             product.fill([0.0; LANES]);
             for (block, rows) in before.chunks_mut(LANES * stride).enumerate() {
                 let mut row = block * LANES;
-                let mut fours = rows.chunks_exact_mut(4 * stride);
-                for rows in &mut fours {
-                    change_and_multiply::<4>(rows, (row, block), last, vector, product);
-                    row += 4;
+                let mut groups = rows.chunks_exact_mut(ROWS * stride);
+                for rows in &mut groups {
+                    change_and_multiply::<ROWS>(rows, (row, block), last, vector, product);
+                    row += ROWS;
                 }
-                for rows in fours.into_remainder().chunks_exact_mut(stride) {
+                for rows in groups.into_remainder().chunks_exact_mut(stride) {
                     change_and_multiply::<1>(rows, (row, block), last, vector, product);
                     row += 1;
                 }
@@ -168,7 +170,7 @@ vectorized! {
 /// `B ← B - v·wᵀ - w·vᵀ`, then `p += B·x`, both for some rows from `row` on: for the registers before number `block`, which stand for their
 /// mirror images too, and for that one, which belongs to a square on the diagonal.
 #[inline(always)]
-fn change_and_multiply<const ROWS: usize>(
+fn change_and_multiply<const COUNT: usize>(
     rows: &mut [Register],
     (row, block): (usize, usize),
     (v, w): (&[Register], &[Register]),
@@ -176,17 +178,17 @@ fn change_and_multiply<const ROWS: usize>(
     product: &mut [Register],
 ) {
     let of_rows =
-        |values: &[Register]| -> [f64; ROWS] { std::array::from_fn(|index| at(values, row + index)) };
+        |values: &[Register]| -> [f64; COUNT] { std::array::from_fn(|index| at(values, row + index)) };
     let (v_rows, w_rows, x_rows) = (of_rows(v), of_rows(w), of_rows(x));
-    let mut rows = rows.chunks_exact_mut(rows.len() / ROWS);
-    let rows: [&mut [Register]; ROWS] =
+    let mut rows = rows.chunks_exact_mut(rows.len() / COUNT);
+    let rows: [&mut [Register]; COUNT] =
         std::array::from_fn(|_| &mut rows.next().unwrap_or_default()[..=block]);
     let (v, w, x) = (&v[..=block], &w[..=block], &x[..=block]);
-    let mut mirrored = [[0.0; LANES]; ROWS];
+    let mut mirrored = [[0.0; LANES]; COUNT];
     for place in 0..=block {
         let (v, w, x) = (v[place], w[place], x[place]);
         let mut sum = product[place];
-        for index in 0..ROWS {
+        for index in 0..COUNT {
             let mut value = rows[index][place];
             for lane in 0..LANES {
                 value[lane] -= v_rows[index] * w[lane] + w_rows[index] * v[lane];
@@ -208,7 +210,7 @@ fn change_and_multiply<const ROWS: usize>(
 
 #[inline(always)]
 fn at(values: &[Register], index: usize) -> f64 {
-    values[index / LANES][index % LANES]
+    values.as_flattened()[index]
 }
 
 /// `x ← x - a·w - b·v`.
@@ -226,7 +228,7 @@ fn subtract_pair(values: &mut [Register], (a, b): (f64, f64), (v, w): (&[Registe
 #[inline(always)]
 fn reflector(vector: &mut [Register], last: usize) -> (f64, f64) {
     let pivot = at(vector, last);
-    vector[last / LANES][last % LANES] = 0.0;
+    vector.as_flattened_mut()[last] = 0.0;
     let others = dot(vector, vector);
     if others < f64::NEGLIGIBLE {
         // Of values up to 1, these are far below rounding.
@@ -237,7 +239,7 @@ fn reflector(vector: &mut [Register], last: usize) -> (f64, f64) {
     let inverse = 1.0 / norm;
     vector.as_flattened_mut().iter_mut().for_each(|value| *value *= inverse);
     let left = if pivot > 0.0 { -norm } else { norm };
-    vector[last / LANES][last % LANES] = (pivot - left) * inverse;
+    vector.as_flattened_mut()[last] = (pivot - left) * inverse;
     (left, norm / (norm + pivot.abs()))
 }
 
