@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io::Write;
 
-use abyssal_graph::Dataset;
+use abyssal_graph::{Dataset, GraphRule};
 use abyssal_nn::LabelPropagation;
 use abyssal_tensor::parallel::with_threads;
 use abyssal_train::{Config, SpreadAccuracy, Spreading, TrainError, spread_labels};
@@ -24,7 +24,8 @@ struct Report {
 
 /// Runs the command.
 pub fn run(arguments: &LabelPropagationArguments) -> Result<(), Box<dyn Error>> {
-    let data = Config::resolve(None, &arguments.data.settings())?.data;
+    // The recipes of models propagate along neighbours by features on some datasets; here the given edges are the question.
+    let data = Config::resolve(None, &arguments.settings())?.data.with_graph(GraphRule::Given);
     let library = arguments.data.place.library();
     datasets::provide(&data, &library, arguments.data.place.offline, arguments.quiet)?;
     let dataset = data.load(&library)?;

@@ -37,3 +37,22 @@ fn a_share_out_of_range_is_named() {
     let message = fail(&mut abyssal(&["label-propagation", "--dataset", "clusters", "--share", "1.0"]), 1);
     assert!(message.contains("share = 1 is out of range: it must be at least 0 and below 1"), "{message}");
 }
+
+/// The recipe of our model propagates along neighbours by features on Texas; the edges alone are worth less.
+#[test]
+fn the_given_edges_are_used_on_heterophilous_graphs() {
+    let Ok(data) = std::env::var("ABYSSAL_DATA") else {
+        eprintln!("skipped: ABYSSAL_DATA names no directory of datasets");
+        return;
+    };
+    let report = |split: &str| -> Value {
+        let arguments =
+            ["label-propagation", "--dataset", "texas", "--share", "0.5", "--json", "--split", split];
+        let mut command = abyssal(&arguments);
+        serde_json::from_str(&succeed(command.args(["--offline", "--data-dir", &data]))).unwrap()
+    };
+    let first = report("geom-gcn:0");
+    assert_eq!(first["split"], "geom-gcn:0");
+    assert!(first["selected"]["validation_accuracy"].as_f64().unwrap() < 0.5, "{first}");
+    assert_ne!(first["selected"], report("geom-gcn:1")["selected"]);
+}

@@ -22,36 +22,34 @@ pub struct DataArguments {
 
 /// The files of the user's own graph.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Your own graph")]
 pub struct FileArguments {
     /// Edges: two columns of node ids in csv or tsv; npy of shape m×2; a scipy sparse matrix in npz; or one npz with
     /// everything, as the Coauthor benchmarks have it.
-    #[arg(long, value_name = "FILE", conflicts_with = "dataset")]
+    #[arg(long, help_heading = "Your own graph", value_name = "FILE", conflicts_with = "dataset")]
     pub edges: Option<PathBuf>,
 
     /// Features: a row a node, with or without a first column of node ids; csv, tsv, npy or npz.
-    #[arg(long, value_name = "FILE", requires = "edges")]
+    #[arg(long, help_heading = "Your own graph", value_name = "FILE", requires = "edges")]
     pub features: Option<PathBuf>,
 
     /// Labels: id and label, or one label a line; a missing one (empty, ?, NA, -1) means: predict it.
-    #[arg(long, value_name = "FILE", requires = "edges")]
+    #[arg(long, help_heading = "Your own graph", value_name = "FILE", requires = "edges")]
     pub labels: Option<PathBuf>,
 
     /// Split: id and train, val or test; or npz with train_mask, val_mask and test_mask.
-    #[arg(long, value_name = "FILE", requires = "edges")]
+    #[arg(long, help_heading = "Your own graph", value_name = "FILE", requires = "edges")]
     pub masks: Option<PathBuf>,
 }
 
 /// Where files of datasets are.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Files")]
 pub struct PlaceArguments {
     /// Directory of datasets [default: $ABYSSAL_DATA, or the system's place for data of programs].
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, help_heading = "Files", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
 
     /// Fetch nothing: fail if files are missing.
-    #[arg(long)]
+    #[arg(long, help_heading = "Files")]
     pub offline: bool,
 }
 
@@ -88,4 +86,14 @@ impl PlaceArguments {
     pub fn library(&self) -> Library {
         Library::from_environment(self.data_dir.as_deref().map(Path::new))
     }
+}
+
+/// The setting of `--split`. A split from a file is found from any directory.
+pub(super) fn split_setting(split: &str) -> (String, Value) {
+    let path = split.strip_prefix("file:").filter(|path| !path.is_empty());
+    let split = match path.and_then(|path| std::path::absolute(path).ok()) {
+        Some(path) => format!("file:{}", path.display()),
+        None => split.to_string(),
+    };
+    ("data.split".to_string(), Value::from(split))
 }

@@ -96,7 +96,7 @@ pub struct VerifyArguments {
 
 #[derive(Debug, Args)]
 pub struct ImportArguments {
-    /// What to call it: letters, digits, - _ and .
+    /// What to call it, in letters, digits, dots, - and _
     #[arg(long, value_name = "NAME")]
     pub name: String,
 

@@ -1,8 +1,9 @@
 //! The options of `abyssal label-propagation`.
 
 use clap::Args;
+use toml::Value;
 
-use super::DataArguments;
+use super::{DataArguments, split_setting};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -20,6 +21,10 @@ trained and no features are read, so it shows what the edges alone are worth.";
 pub struct LabelPropagationArguments {
     #[command(flatten)]
     pub data: DataArguments,
+
+    /// Which nodes' labels are known, and on which a share is chosen and tested, as in abyssal train.
+    #[arg(long, value_name = "SPLIT")]
+    pub split: Option<String>,
 
     /// α, how much a node takes from its neighbours, at least 0 and below 1. May be repeated.
     #[arg(long, value_name = "ALPHA", default_values_t = [0.5, 0.8, 0.9, 0.95, 0.99])]
@@ -44,4 +49,13 @@ pub struct LabelPropagationArguments {
     /// Show no progress.
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+impl LabelPropagationArguments {
+    /// The settings of all options.
+    pub fn settings(&self) -> Vec<(String, Value)> {
+        let mut settings = self.data.settings();
+        settings.extend(self.split.as_deref().map(split_setting));
+        settings
+    }
 }

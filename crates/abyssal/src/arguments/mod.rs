@@ -12,6 +12,7 @@ mod train;
 use clap::{Parser, Subcommand};
 
 pub use data::DataArguments;
+use data::split_setting;
 pub use datasets::{
     DatasetsCommand, ExportArguments, FetchArguments, ImportArguments, InfoArguments, ListArguments,
     VerifyArguments,

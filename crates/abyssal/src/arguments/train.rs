@@ -6,7 +6,7 @@ use abyssal_train::memory::{MemoryMode, MemorySettings, parse_bytes};
 use clap::Args;
 use toml::Value;
 
-use super::{DataArguments, ModelArguments};
+use super::{DataArguments, ModelArguments, split_setting};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -129,7 +129,7 @@ impl TrainArguments {
         let mut settings = self.data.settings();
         // All ten splits of geom-gcn are ten runs, each with a setting of its own.
         let split = self.split.as_ref().filter(|_| !self.wants_all_of_geom_gcn());
-        settings.extend(split.map(|split| ("data.split".to_string(), Value::from(absolute_split(split)))));
+        settings.extend(split.map(String::as_str).map(split_setting));
         settings.extend(self.curriculum_settings());
         settings.extend(self.model.settings());
         settings
@@ -165,14 +165,5 @@ impl TrainArguments {
     /// Whether `--split geom-gcn` asks for all of its splits.
     pub fn wants_all_of_geom_gcn(&self) -> bool {
         self.split.as_deref() == Some("geom-gcn")
-    }
-}
-
-/// A split from a file is found from any directory.
-fn absolute_split(split: &str) -> String {
-    let path = split.strip_prefix("file:").filter(|path| !path.is_empty());
-    match path.and_then(|path| std::path::absolute(path).ok()) {
-        Some(path) => format!("file:{}", path.display()),
-        None => split.to_string(),
     }
 }
