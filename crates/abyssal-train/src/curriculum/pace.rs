@@ -1,7 +1,7 @@
 //! Which task is learnt when.
 
 /// So many tasks, one after the other, spread evenly over so many epochs. With fewer epochs than tasks, some are left out,
-/// evenly spaced.
+/// evenly spaced, and never the last: its labels are the sharpest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     /// Epochs, at least 1.
@@ -11,9 +11,15 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// The task of an epoch, both counted from 0: `⌊epoch·tasks/epochs⌋`. After the last epoch it is the last task.
+    /// The task of an epoch, both counted from 0: `⌊epoch·tasks/epochs⌋`, or `tasks - 1 - ⌊left·tasks/epochs⌋` with the
+    /// epochs that are left after it, where there are fewer of them than tasks. After the last epoch it is the last task.
     pub fn task(&self, epoch: usize) -> usize {
-        (epoch * self.tasks / self.epochs).min(self.tasks - 1)
+        let last = self.tasks - 1;
+        if self.epochs < self.tasks {
+            let left = (self.epochs - 1).saturating_sub(epoch);
+            return last - left * self.tasks / self.epochs;
+        }
+        (epoch * self.tasks / self.epochs).min(last)
     }
 }
 
@@ -24,7 +30,9 @@ mod tests {
     /// All tasks come in order, and none takes more than one epoch longer than another.
     #[test]
     fn tasks_come_in_order_and_take_equally_long() {
-        for (epochs, tasks) in [(300, 6), (300, 7), (10, 10), (11, 10), (5, 1), (7, 11)] {
+        for (epochs, tasks) in
+            [(300, 6), (300, 7), (10, 10), (11, 10), (5, 1), (7, 11), (5, 11), (10, 11), (1, 11)]
+        {
             let pace = Pace { epochs, tasks };
             let visited: Vec<usize> = (0..epochs).map(|epoch| pace.task(epoch)).collect();
             assert!(visited.is_sorted(), "{pace:?}");
@@ -32,7 +40,8 @@ mod tests {
                 (0..tasks).map(|task| visited.iter().filter(|&&other| other == task).count()).collect();
             let (least, most) = (epochs / tasks, epochs.div_ceil(tasks));
             assert!(lengths.iter().all(|length| (least..=most).contains(length)), "{pace:?}: {lengths:?}");
-            assert_eq!((pace.task(epochs), pace.task(10 * epochs)), (tasks - 1, tasks - 1));
+            let ends = [epochs - 1, epochs, 10 * epochs].map(|epoch| pace.task(epoch));
+            assert_eq!(ends, [tasks - 1; 3], "{pace:?}");
         }
     }
 }
