@@ -108,6 +108,24 @@ fn what_is_finished_is_not_trained_again() {
     assert!(directory.path().join("runs/accuracies/csbm-honest-small-2/seed-2/result.json").is_file());
 }
 
+/// A quick look takes nothing from a record: neither here, where all runs are finished, nor with runs elsewhere.
+#[test]
+fn a_record_does_not_shrink() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = runner(directory.path());
+    let (full, ..) = run(&here, &cell("small", 3, &[]));
+    let (look, trained, _) = run(&here, &cell("small", 1, &[]));
+    assert_eq!((trained, &look), (0, &full));
+    let elsewhere = Runner { runs: directory.path().join("elsewhere"), ..here.clone() };
+    let (look, trained, _) = run(&elsewhere, &cell("small", 1, &[]));
+    assert_eq!((trained, look.runs.len()), (1, 1));
+    assert_eq!(here.kept(&look), Some(full));
+    // Another configuration is another number.
+    let other = Runner { runs: directory.path().join("other"), ..here.clone() };
+    let (changed, ..) = run(&other, &cell("small", 1, &[("model.hidden", 4.into())]));
+    assert_eq!(here.kept(&changed), Some(changed.clone()));
+}
+
 #[test]
 fn a_record_tells_everything_and_reads_back_the_same() {
     let directory = tempfile::tempdir().unwrap();

@@ -94,6 +94,12 @@ impl Cell {
         trials.truncate(self.runs_per_cell.map_or(usize::MAX, NonZeroUsize::get));
         Ok(trials.iter().map(|trial| trial.of(&config)).collect())
     }
+
+    /// The same cell with so many runs, if the protocol has more.
+    pub(super) fn with_runs(&self, runs: usize) -> Self {
+        let runs_per_cell = NonZeroUsize::new(runs).filter(|runs| runs.get() < self.protocol_trials().len());
+        Self { runs_per_cell, ..self.clone() }
+    }
 }
 
 #[cfg(test)]

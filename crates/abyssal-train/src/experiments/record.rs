@@ -124,6 +124,11 @@ impl Record {
         }
     }
 
+    /// Whether it says more about the same configuration.
+    pub fn is_fuller_than(&self, other: &Self) -> bool {
+        self.runs.len() > other.runs.len() && self.configuration == other.configuration
+    }
+
     /// Its place in a directory of results: `accuracies/cora-honest-ours-32.json`.
     pub fn path(&self) -> PathBuf {
         let Self { dataset, label, layers, .. } = self;

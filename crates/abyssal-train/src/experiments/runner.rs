@@ -45,9 +45,13 @@ impl Runner {
     /// Trains the runs of a cell that are not finished, goes on with those that were interrupted, and writes the record.
     /// A run that diverges does not keep the others from their turn. `None` if it was interrupted.
     ///
+    /// A quick look takes nothing away: runs beyond the cell's limit that are finished count too, and a record of the same
+    /// configuration with more runs stays.
+    ///
     /// # Errors
     /// If a run has another configuration than the cell, or files cannot be read or written.
     pub fn run(&self, cell: &Cell, surroundings: &mut Surroundings) -> Result<Option<Record>, TrainError> {
+        let cell = &cell.with_runs(self.finished(cell)?.max(cell.configs()?.len()));
         let runs = self.plan(cell)?;
         let (mut results, mut failures) = (Vec::new(), Vec::new());
         let mut data = None;
@@ -62,8 +66,24 @@ impl Runner {
             }
         }
         let record = Record::new(cell, &runs[0].config, &results, failures);
-        record.write(&self.results)?;
+        if !self.kept(&record).is_some_and(|kept| kept.is_fuller_than(&record)) {
+            record.write(&self.results)?;
+        }
         Ok(Some(record))
+    }
+
+    /// What the results have of a record's cell.
+    pub fn kept(&self, record: &Record) -> Option<Record> {
+        Record::read(&self.results.join(record.path())).ok()
+    }
+
+    /// How many runs of a cell's protocol are finished, from the first one on.
+    fn finished(&self, cell: &Cell) -> Result<usize, TrainError> {
+        let runs = self.plan(&cell.with_runs(usize::MAX))?;
+        let is_finished = |run: &&Planned| {
+            exists(&run.path) && self.open(run).is_ok_and(|run| matches!(run.result(), Ok(Some(_))))
+        };
+        Ok(runs.iter().take_while(is_finished).count())
     }
 
     fn plan(&self, cell: &Cell) -> Result<Vec<Planned>, TrainError> {
