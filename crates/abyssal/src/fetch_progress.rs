@@ -6,6 +6,8 @@ use std::time::Duration;
 use abyssal_graph::fetch::FetchProgress;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::say::say;
+
 /// Progress of fetching: a bar for each file on a terminal, a line for each elsewhere, or nothing.
 pub struct FetchBar {
     quiet: bool,
@@ -29,7 +31,7 @@ impl FetchProgress for FetchBar {
         }
         if !std::io::stderr().is_terminal() {
             if !again {
-                eprintln!("fetching {path}");
+                say(format_args!("fetching {path}"));
             }
             return;
         }
@@ -61,8 +63,8 @@ impl FetchProgress for FetchBar {
         if !self.quiet {
             let pause = pause.as_secs_f64().ceil();
             match pause > 0.0 {
-                true => eprintln!("{path}: {reason}; trying again in {pause} s"),
-                false => eprintln!("{path}: {reason}; waiting"),
+                true => say(format_args!("{path}: {reason}; trying again in {pause} s")),
+                false => say(format_args!("{path}: {reason}; waiting")),
             }
         }
     }

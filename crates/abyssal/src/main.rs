@@ -1,5 +1,8 @@
 //! `abyssal`, the command line.
 
+// They panic where nobody reads: say and writeln! do not.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 mod arguments;
 mod datasets;
 mod diagnose;
@@ -8,6 +11,7 @@ mod label_propagation;
 mod models;
 mod report;
 mod reproduce;
+mod say;
 mod train;
 mod train_progress;
 
@@ -18,6 +22,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
+use say::say;
 
 /// The exit code of a program that was interrupted, as shells use it.
 const INTERRUPTED: u8 = 130;
@@ -40,7 +45,7 @@ fn main() -> ExitCode {
         // Whoever read our output has read enough.
         Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            say(format_args!("error: {error}"));
             ExitCode::FAILURE
         }
     }

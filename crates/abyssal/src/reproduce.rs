@@ -13,6 +13,7 @@ use abyssal_train::memory::MemorySettings;
 
 use crate::arguments::{CellArguments, ReproduceCommand, TableArguments};
 use crate::datasets;
+use crate::say::say;
 use crate::train::{Ending, stop_on_interrupt};
 use crate::train_progress::Progress;
 
@@ -58,14 +59,27 @@ fn compute(
     let stop = stop_on_interrupt()?;
     for cell in &cells {
         match run_cell(&runner, cell, &library, arguments, &stop)? {
-            Some(record) => writeln!(std::io::stdout(), "{}", outcome(cell, &record))?,
+            Some(record) => {
+                tell(&outcome(cell, &record))?;
+                if let Some(kept) = runner.kept(&record).filter(|kept| kept.is_fuller_than(&record)) {
+                    say(format_args!("the record of {} stays", runs(kept.runs.len())));
+                }
+            }
             None => {
-                eprintln!("stopped with a checkpoint; the same command goes on");
+                say("stopped with a checkpoint; the same command goes on");
                 return Ok(Ending::Interrupted);
             }
         }
     }
     Ok(Ending::Finished)
+}
+
+/// Writes a line. Whoever read our output may have read enough; the records are for others too.
+fn tell(line: &str) -> std::io::Result<()> {
+    match writeln!(std::io::stdout(), "{line}") {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }
 
 /// Computes a cell; `None` if it was interrupted.
@@ -78,7 +92,7 @@ fn run_cell(
 ) -> Result<Option<Record>, Box<dyn Error>> {
     if !arguments.quiet {
         let (finished, all) = runner.progress(cell)?;
-        eprintln!("{}: {}, {finished} finished", cell.title(), runs(all));
+        say(format_args!("{}: {}, {finished} finished", cell.title(), runs(all)));
     }
     let mut progress = Progress::new(arguments.quiet);
     let record = with_threads(usize::from(arguments.threads), || {

@@ -8,6 +8,8 @@ use abyssal_train::memory::{MemoryMode, MemoryPlan, readable_bytes};
 use abyssal_train::{Config, EpochMetrics, Observer, Role};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::say::say;
+
 /// Progress of one run and of its teachers: a bar on a terminal, a line now and then elsewhere, or nothing.
 pub struct Progress {
     display: Display,
@@ -64,7 +66,7 @@ impl Observer for Progress {
             bar.finish_and_clear();
         }
         if !matches!(self.display, Display::Quiet) && is_result {
-            eprintln!("{}", memory_line(memory));
+            say(memory_line(memory));
         }
         match &mut self.display {
             Display::Bar(bar) => {
@@ -74,7 +76,7 @@ impl Observer for Progress {
                 bar.enable_steady_tick(Duration::from_millis(200));
             }
             Display::Lines { epochs: all, last } => {
-                eprintln!("training {title}");
+                say(format_args!("training {title}"));
                 (*all, *last) = (epochs, Stage::Direct);
             }
             Display::Quiet => {}
@@ -103,7 +105,7 @@ impl Observer for Progress {
                 let due =
                     metrics.epoch == 1 || metrics.epoch.is_multiple_of(step) || metrics.epoch == *epochs;
                 if due || tuning {
-                    eprintln!("epoch {}/{epochs}  {numbers}", metrics.epoch);
+                    say(format_args!("epoch {}/{epochs}  {numbers}", metrics.epoch));
                 }
                 *last = metrics.stage;
             }

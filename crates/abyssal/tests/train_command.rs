@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::process::Stdio;
+
 use common::{abyssal, fail, outcome, succeed, train_small};
 use serde_json::Value;
 
@@ -150,4 +152,17 @@ fn help_has_examples_and_wrong_usage_has_its_own_exit_code() {
     assert!(fail(&mut abyssal(&["train", "--seeds", "0"]), 2).contains("seeds"));
     // As many threads would take minutes to start.
     assert!(fail(&mut abyssal(&["train", "--threads", "60000"]), 2).contains("1024"));
+}
+
+/// A closed terminal, or a pipe into a program that has ended, does not take the result with it.
+#[test]
+fn a_run_goes_on_if_nobody_reads_its_messages() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let mut command = abyssal(&["train", "--model", "gcn", "--layers", "2", "--set", "train.epochs=30"]);
+    command.arg("--out").arg(&run).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    drop(child.stderr.take());
+    assert!(child.wait().unwrap().success());
+    assert!(run.join("result.json").is_file());
 }

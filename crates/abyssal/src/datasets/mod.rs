@@ -15,6 +15,7 @@ use abyssal_train::Config;
 
 use crate::arguments::{DatasetsCommand, ExportArguments, FetchArguments, ImportArguments, VerifyArguments};
 use crate::fetch_progress::FetchBar;
+use crate::say::say;
 
 /// Runs the command.
 pub fn run(command: &DatasetsCommand) -> Result<(), Box<dyn Error>> {
@@ -40,7 +41,7 @@ pub fn provide(
     match (config.check_present(library), Benchmark::named(config.name())) {
         (Err(GraphError::NotFetched { .. }), Some(benchmark)) if !offline => {
             if !quiet {
-                eprintln!("{} is not in {} yet", benchmark.name, library.data_directory().display());
+                say(format_args!("{} is not in {} yet", benchmark.name, library.data_directory().display()));
             }
             fetch_one(benchmark, library, &FetchOptions::from_environment(), quiet).map(|_| ())
         }
@@ -91,12 +92,14 @@ fn verify(arguments: &VerifyArguments, output: &mut impl Write) -> Result<(), Bo
         true => named(&arguments.names, &library)?,
         false => Benchmark::all().iter().collect(),
     };
-    let mut faulty = 0;
+    let (mut faulty, mut seen) = (0, 0);
     for benchmark in benchmarks {
         let states = fetch::verify(library.data_directory(), benchmark, &check_contents);
         let good = states.iter().filter(|(_, state)| *state == FileState::Good).count();
         let missing = states.iter().filter(|(_, state)| *state == FileState::Missing).count();
         match missing {
+            // Without names it is about what is here.
+            missing if missing == states.len() && !asked_for => continue,
             0 => writeln!(output, "{}: {good} of {} files are right", benchmark.name, states.len())?,
             missing if missing == states.len() => writeln!(output, "{}: not here", benchmark.name)?,
             missing => {
@@ -104,6 +107,7 @@ fn verify(arguments: &VerifyArguments, output: &mut impl Write) -> Result<(), Bo
                 writeln!(output, "{}: {good} of {all} files are right, {missing} missing", benchmark.name)?;
             }
         }
+        seen += 1;
         if missing > 0 && asked_for {
             faulty += 1;
         }
@@ -117,6 +121,9 @@ fn verify(arguments: &VerifyArguments, output: &mut impl Write) -> Result<(), Bo
             }
             faulty += 1;
         }
+    }
+    if seen == 0 {
+        writeln!(output, "no benchmark is in {}", library.data_directory().display())?;
     }
     match faulty {
         0 => Ok(()),
@@ -148,7 +155,12 @@ fn import(arguments: &ImportArguments, output: &mut impl Write) -> Result<(), Bo
         raw.features.columns(),
         raw.classes,
     )?;
-    writeln!(output, "kept in {}\nuse it: abyssal train --dataset {}", path.display(), arguments.name)?;
+    let elsewhere = match &arguments.place.data_dir {
+        Some(directory) => format!(" --data-dir {}", directory.display()),
+        None => String::new(),
+    };
+    let name = &arguments.name;
+    writeln!(output, "kept in {}\nuse it: abyssal train --dataset {name}{elsewhere}", path.display())?;
     Ok(())
 }
 
@@ -161,7 +173,14 @@ fn export(arguments: &ExportArguments) -> Result<(), Box<dyn Error>> {
     Ok(write_atomically(&arguments.out, &container::write(&raw))?)
 }
 
-fn named(names: &[String], library: &Library) -> Result<Vec<&'static Benchmark>, GraphError> {
-    let benchmark = |name: &String| Benchmark::named(name).ok_or_else(|| library.unknown(name));
+fn named(names: &[String], library: &Library) -> Result<Vec<&'static Benchmark>, Box<dyn Error>> {
+    let benchmark = |name: &String| match (Benchmark::named(name), library.check_present(name)) {
+        (Some(benchmark), _) => Ok(benchmark),
+        (None, Ok(())) => Err(format!(
+            "{name} is no benchmark: there is nowhere to fetch it from and nothing to compare it with"
+        )
+        .into()),
+        (None, Err(_)) => Err(library.unknown(name).into()),
+    };
     names.iter().map(benchmark).collect()
 }
