@@ -14,10 +14,11 @@ use abyssal_nn::Parameters;
 use abyssal_tensor::Matrix;
 use abyssal_tensor::optimizer::{Adam, Moments};
 
+use crate::result::Data;
 use crate::{Best, Config, TrainError, TrainerState};
 
 /// Raised when the layout of checkpoints changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The entry of the file's metadata that holds [`Header`].
 const HEADER: &str = "abyssal";
 
@@ -27,6 +28,7 @@ struct Header {
     format: u32,
     version: String,
     config_fingerprint: String,
+    data: Data,
     seed: u64,
     epoch: usize,
     optimizer_steps: u64,
@@ -37,7 +39,7 @@ struct Header {
 /// Writes the state of a run.
 pub(crate) fn save(
     path: &Path,
-    config: &Config,
+    (config, data): (&Config, &Data),
     state: &TrainerState,
     seconds: f64,
 ) -> Result<(), TrainError> {
@@ -45,6 +47,7 @@ pub(crate) fn save(
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").to_string(),
         config_fingerprint: config.fingerprint(),
+        data: data.clone(),
         seed: config.seed,
         epoch: state.epoch,
         optimizer_steps: state.optimizer.steps(),
@@ -67,7 +70,7 @@ pub(crate) fn save(
 /// Reads the state of a run, and the seconds it took so far, into the shape of a fresh state.
 pub(crate) fn load(
     path: &Path,
-    config: &Config,
+    (config, data): (&Config, &Data),
     fresh: &TrainerState,
 ) -> Result<(TrainerState, f64), TrainError> {
     let bytes = fs::read(path).map_err(TrainError::io("read", path))?;
@@ -86,6 +89,7 @@ pub(crate) fn load(
             difference: "its fingerprint differs from that of config.toml".to_string(),
         });
     }
+    data.require_same(path, &header.data.dataset, &header.data.split)?;
     let read = |prefix: &str, name: &str, shape| {
         read_tensor(&tensors, &format!("{prefix}.{name}"), shape).map_err(&damaged)
     };

@@ -104,6 +104,17 @@ pub enum TrainError {
         /// The first difference.
         difference: String,
     },
+    /// A run on other data than there is now.
+    #[error(
+        "{path} has learnt from other data: {changed} have changed since; put the old files back, or begin anew in \
+         another directory"
+    )]
+    OtherData {
+        /// The run directory.
+        path: PathBuf,
+        /// What is different.
+        changed: &'static str,
+    },
     /// A run of an experiment with another configuration than the experiment has now.
     #[error(
         "{path} holds a run of another configuration ({difference}); remove it to train it anew, or choose another \
@@ -141,6 +152,18 @@ pub enum TrainError {
     /// A directory that already holds a run.
     #[error("{path} already holds a run; continue it with --resume {path}, or choose another --out")]
     RunExists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A directory with something else in it, which a run might overwrite.
+    #[error("{path} is not empty, and holds no run; choose another --out")]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A run that another process trains.
+    #[error("another process is training {path}; wait for it or stop it, then go on with --resume {path}")]
+    RunInUse {
         /// The directory.
         path: PathBuf,
     },

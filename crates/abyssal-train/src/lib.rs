@@ -31,6 +31,7 @@ mod metrics;
 mod predictions;
 mod result;
 mod run;
+mod run_lock;
 mod selection;
 mod session;
 mod spread_labels;

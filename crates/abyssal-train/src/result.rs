@@ -1,12 +1,14 @@
 //! What is kept of a run: `result.json`.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use abyssal_graph::{Dataset, GraphRule};
 
 use crate::curriculum::Stage;
 use crate::teacher::TeacherRecord;
-use crate::{Config, EpochMetrics, Selection};
+use crate::{Config, EpochMetrics, Selection, TrainError};
 
 /// The epoch a rule chose, and how well it does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,6 +122,9 @@ pub struct RunResult {
     /// The stages of the curriculum.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageRecord>,
+    /// Tasks of the curriculum; with fewer epochs than tasks, some are no stage.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tasks: usize,
     /// The edges it propagates along: `input`, or the nearest neighbours by features, such as `features-knn:7`.
     #[serde(default = "input")]
     pub graph: String,
@@ -148,6 +153,10 @@ impl RunResult {
     }
 }
 
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 /// What results before there was a choice have propagated along.
 fn input() -> String {
     "input".to_string()
@@ -158,6 +167,39 @@ pub(crate) fn graph_of(config: &Config) -> String {
     match config.data.preparation().map(|preparation| &preparation.graph) {
         None | Some(GraphRule::Given) => input(),
         Some(rule) => format!("features-{rule}"),
+    }
+}
+
+/// Which data a run learns from. Its configuration names files, not what is in them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Data {
+    pub(crate) dataset: DatasetRecord,
+    pub(crate) split: SplitRecord,
+}
+
+impl Data {
+    pub(crate) fn of(dataset: &Dataset) -> Self {
+        Self { dataset: DatasetRecord::of(dataset), split: SplitRecord::of(dataset) }
+    }
+
+    /// What `path` has of a run on earlier data must not go on with these, or be taken for theirs.
+    ///
+    /// # Errors
+    /// If the data has changed since.
+    pub(crate) fn require_same(
+        &self,
+        path: &Path,
+        dataset: &DatasetRecord,
+        split: &SplitRecord,
+    ) -> Result<(), TrainError> {
+        let changed = if self.dataset.fingerprint != dataset.fingerprint {
+            "nodes, edges, features or labels"
+        } else if self.split.fingerprint != split.fingerprint {
+            "training, validation or test nodes"
+        } else {
+            return Ok(());
+        };
+        Err(TrainError::OtherData { path: path.to_path_buf(), changed })
     }
 }
 

@@ -22,11 +22,12 @@ use std::time::{Duration, Instant};
 use abyssal_graph::{Dataset, Library, write_atomically};
 
 use crate::memory::{MemoryPlan, MemorySettings, peak_memory_bytes};
-use crate::result::graph_of;
+use crate::result::{Data, graph_of};
+use crate::run_lock::RunLock;
 use crate::teacher::TeacherRecord;
 use crate::{
-    Config, DatasetRecord, EpochMetrics, RunResult, Selection, SplitRecord, StageRecord, TrainError, Trainer,
-    TrainerState, checkpoint, lessons, predictions,
+    Config, EpochMetrics, RunResult, Selection, StageRecord, TrainError, Trainer, TrainerState, checkpoint,
+    lessons, predictions,
 };
 
 /// Layers in `diagnosis.json`: enough for any plot, and few enough to cost less than training does.
@@ -177,7 +178,8 @@ impl RunDirectory {
                 ..trainer.state().clone()
             }
         } else if self.checkpoint_path().exists() {
-            checkpoint::load(&self.checkpoint_path(), config, trainer.state())?.0
+            let run = (config, &Data::of(dataset));
+            checkpoint::load(&self.checkpoint_path(), run, trainer.state())?.0
         } else {
             return Err(TrainError::NotTrained { path: self.path.clone() });
         };
@@ -206,7 +208,10 @@ impl RunDirectory {
         dataset: &Dataset,
         surroundings: &mut Surroundings,
     ) -> Result<Outcome, TrainError> {
+        let data = Data::of(dataset);
+        let _lock = RunLock::take(&self.path, role)?;
         if let Some(result) = self.result()? {
+            data.require_same(&self.path, &result.dataset, &result.split)?;
             return Ok(Outcome::Finished(Box::new(result)));
         }
         // Before anything is trained: even a teacher's time is lost if its student does not fit.
@@ -221,7 +226,8 @@ impl RunDirectory {
         }
         let mut seconds_before = 0.0;
         if self.checkpoint_path().exists() {
-            let (state, seconds) = checkpoint::load(&self.checkpoint_path(), config, trainer.state())?;
+            let (state, seconds) =
+                checkpoint::load(&self.checkpoint_path(), (config, &data), trainer.state())?;
             trainer.restore(state);
             seconds_before = seconds;
         }
@@ -239,21 +245,22 @@ impl RunDirectory {
             if !trainer.is_finished() && (stopping || last_checkpoint.elapsed() >= pause) {
                 // The metrics of an epoch must be on disk before a checkpoint claims that it is complete.
                 metrics_file.sync_data().map_err(TrainError::io("write", &self.metrics_path()))?;
-                checkpoint::save(&self.checkpoint_path(), config, trainer.state(), seconds())?;
+                checkpoint::save(&self.checkpoint_path(), (config, &data), trainer.state(), seconds())?;
                 last_checkpoint = Instant::now();
                 if stopping {
                     return Ok(Outcome::Stopped { epoch: trainer.state().epoch });
                 }
             }
         }
-        let result = self.finish(config, dataset, &trainer, teacher, seconds())?;
+        metrics_file.sync_data().map_err(TrainError::io("write", &self.metrics_path()))?;
+        let result = self.finish(config, (dataset, data), &trainer, teacher, seconds())?;
         Ok(Outcome::Finished(Box::new(result)))
     }
 
     fn finish(
         &self,
         config: &Config,
-        dataset: &Dataset,
+        (dataset, data): (&Dataset, Data),
         trainer: &Trainer,
         teacher: Option<TeacherRecord>,
         seconds: f64,
@@ -277,9 +284,10 @@ impl RunDirectory {
             epochs: state.epoch,
             teacher,
             stages: self.stages()?,
+            tasks: config.curriculum.as_ref().map_or(0, |curriculum| curriculum.tasks()),
             graph: graph_of(config),
-            dataset: DatasetRecord::of(dataset),
-            split: SplitRecord::of(dataset),
+            dataset: data.dataset,
+            split: data.split,
             majority_accuracy: dataset.majority_share(dataset.split().test()),
             config_fingerprint: config.fingerprint(),
             version: env!("CARGO_PKG_VERSION").to_string(),

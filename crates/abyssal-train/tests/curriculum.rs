@@ -250,7 +250,7 @@ fn runs_of_a_session_share_teachers_where_they_are_asked_to() {
     for (shared, expected) in [(true, 1), (false, 2)] {
         let directory = tempfile::tempdir().unwrap();
         let configs = (0..2).map(|seed| Config { seed, ..config(&[("teacher.shared", shared.into())]) });
-        let session = Session::create(directory.path(), configs.collect()).unwrap();
+        let session = Session::create(directory.path(), &configs.collect::<Vec<_>>()).unwrap();
         for planned in &session.runs {
             run_in(&planned.directory, &planned.config);
         }

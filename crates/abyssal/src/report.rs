@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use abyssal_train::curriculum::Stage;
 use abyssal_train::{
-    CandidateRecord, RunResult, Selection, StageRecord, TeacherRecord, mean, sample_deviation,
+    CandidateRecord, Config, RunResult, Selection, StageRecord, TeacherRecord, mean, sample_deviation,
 };
 use serde::Serialize;
 
@@ -30,6 +30,8 @@ struct RunReport {
     teacher: Option<TeacherRecord>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stages: Vec<StageRecord>,
+    #[serde(skip)]
+    tasks: usize,
     run_dir: PathBuf,
 }
 
@@ -39,11 +41,15 @@ struct ModelReport {
     model: String,
     layers: usize,
     selection: Selection,
+    /// Those with a result.
     runs: Vec<RunReport>,
-    /// Mean test accuracy.
-    mean: f64,
+    /// How many there were to be.
+    #[serde(skip)]
+    planned: usize,
+    /// Mean test accuracy, if a run has a result.
+    mean: Option<f64>,
     /// Its unbiased standard deviation over the runs.
-    std: f64,
+    std: Option<f64>,
 }
 
 /// The whole session: the first model, and those it was compared with.
@@ -63,11 +69,33 @@ pub struct SessionReport {
 }
 
 impl SessionReport {
-    /// Gathers results, in the order of their runs; runs of one model stand together. `None` if there are none.
-    pub fn new(results: &[(PathBuf, RunResult)], failures: &[String]) -> Option<Self> {
+    /// Gathers the results of planned runs, in their order; runs of one model stand together. `None` if there are none.
+    pub fn new<'a>(
+        planned: impl IntoIterator<Item = &'a Config>,
+        results: &[(PathBuf, RunResult)],
+        failures: &[String],
+    ) -> Option<Self> {
         let (_, any) = results.first()?;
         let mut reports: Vec<ModelReport> = Vec::new();
+        for config in planned {
+            match reports.iter_mut().find(|report| report.model == config.model.name()) {
+                Some(report) => report.planned += 1,
+                None => reports.push(ModelReport {
+                    model: config.model.name().to_string(),
+                    layers: config.model.layers(),
+                    selection: config.train.selection,
+                    runs: Vec::new(),
+                    planned: 1,
+                    mean: None,
+                    std: None,
+                }),
+            }
+        }
+        let mut splits: Vec<String> = Vec::new();
         for (run_dir, result) in results {
+            if !splits.contains(&result.split.name) {
+                splits.push(result.split.name.clone());
+            }
             let run = RunReport {
                 seed: result.seed,
                 split: result.split.name.clone(),
@@ -79,32 +107,18 @@ impl SessionReport {
                 graph: result.graph.clone(),
                 teacher: result.teacher.clone(),
                 stages: result.stages.clone(),
+                tasks: result.tasks,
                 run_dir: run_dir.clone(),
             };
-            match reports.iter_mut().find(|report| report.model == result.model) {
-                Some(report) => report.runs.push(run),
-                None => reports.push(ModelReport {
-                    model: result.model.clone(),
-                    layers: result.layers,
-                    selection: result.selection,
-                    runs: vec![run],
-                    mean: 0.0,
-                    std: 0.0,
-                }),
-            }
+            let report = reports.iter_mut().find(|report| report.model == result.model);
+            report.expect("every result is of a planned run").runs.push(run);
         }
-        for report in &mut reports {
+        for report in reports.iter_mut().filter(|report| !report.runs.is_empty()) {
             let accuracies: Vec<f64> = report.runs.iter().map(|run| run.test_accuracy).collect();
-            report.mean = mean(&accuracies);
-            report.std = sample_deviation(&accuracies);
+            report.mean = Some(mean(&accuracies));
+            report.std = Some(sample_deviation(&accuracies));
         }
         let first = reports.remove(0);
-        let mut splits: Vec<String> = Vec::new();
-        for run in &first.runs {
-            if !splits.contains(&run.split) {
-                splits.push(run.split.clone());
-            }
-        }
         let majorities: Vec<f64> = results.iter().map(|(_, result)| result.majority_accuracy).collect();
         Some(Self {
             first,
@@ -135,13 +149,19 @@ impl SessionReport {
                 [run] => run.epoch.to_string(),
                 _ => "–".to_string(),
             };
+            let deviation = report.std.filter(|_| report.runs.len() > 1);
+            let none = || "–".to_string();
+            let test = report.mean.map_or_else(none, |mean| percent(mean, deviation));
+            let validation = report.mean.map_or_else(none, |_| percent(mean(&validations), None));
+            // Means of other runs than those of the model beside it.
+            let short = match report.runs.len() {
+                count if count == report.planned => String::new(),
+                count => format!("  ({count} of {} runs)", report.planned),
+            };
             writeln!(
                 output,
-                "{:width$}  {:>6}  {:>13}  {:>11}  {epoch:>6}  {seconds:>7.1}",
-                report.model,
-                report.layers,
-                percent(report.mean, (report.runs.len() > 1).then_some(report.std)),
-                percent(mean(&validations), None),
+                "{:width$}  {:>6}  {test:>13}  {validation:>11}  {epoch:>6}  {seconds:>7.1}{short}",
+                report.model, report.layers,
             )?;
             report.write_curriculum(width, output)?;
         }
@@ -149,17 +169,18 @@ impl SessionReport {
             models().flat_map(|report| &report.runs).map(|run| run.graph.as_str()).collect();
         let majority = percent(self.majority_accuracy, None);
         writeln!(output, "{:width$}  {:>6}  {majority:>13}", "(majority class)", "")?;
-        match (self.splits.as_slice(), self.first.runs.len()) {
+        let seeds: BTreeSet<u64> = models().flat_map(|report| &report.runs).map(|run| run.seed).collect();
+        match (self.splits.as_slice(), self.first.planned) {
             ([split], 1) => writeln!(output, "\nsplit {split}")?,
-            ([split], seeds) => {
-                writeln!(output, "\nmean ± standard deviation of {seeds} seeds, split {split}")?;
+            ([split], _) => {
+                writeln!(output, "\nmean ± standard deviation of {} seeds, split {split}", seeds.len())?;
             }
             ([first, .., last], runs) => {
-                let count = self.splits.len();
+                let (seeds, splits) = (seeds.len(), self.splits.len());
                 writeln!(
                     output,
-                    "\nmean ± standard deviation of {runs} runs: {} seeds on each of {count} splits, {first} to {last}",
-                    runs / count
+                    "\nmean ± standard deviation of {runs} runs: {seeds} seeds on each of {splits} splits, {first} to \
+                     {last}"
                 )?;
             }
             ([], _) => {}
@@ -204,10 +225,9 @@ impl ModelReport {
             &format!("{seconds:.1}"),
         )?;
         if let [run] = self.runs.as_slice() {
-            let tasks = run.stages.iter().filter(|record| record.stage != Stage::FineTuning).count();
             for record in evenly_spaced(&run.stages, SHOWN_STAGES) {
                 let name = match record.stage {
-                    Stage::Task(task) => format!("stage {task} of {tasks}"),
+                    Stage::Task(task) => format!("stage {task} of {}", run.tasks.max(task)),
                     Stage::FineTuning | Stage::Direct => "fine-tuning".to_string(),
                 };
                 let (test, validation) = ([record.test_accuracy], [record.validation_accuracy]);
@@ -242,5 +262,78 @@ fn percent(share: f64, deviation: Option<f64>) -> String {
     match deviation {
         Some(deviation) => format!("{:.1} ± {:.1} %", 100.0 * share, 100.0 * deviation),
         None => format!("{:.1} %", 100.0 * share),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn result(model: &str, seed: u64, test_accuracy: f64) -> (PathBuf, RunResult) {
+        let selected = json!({
+            "epoch": 3, "train_accuracy": 1.0, "validation_accuracy": 0.5, "test_accuracy": test_accuracy
+        });
+        let stage = |task: usize, epoch: usize| {
+            json!({
+                "stage": {"task": task}, "epoch": epoch, "validation_accuracy": 0.5, "test_accuracy": test_accuracy
+            })
+        };
+        let teacher = json!({
+            "name": "gcn", "validation_accuracy": 0.5, "test_accuracy": 0.5, "seconds": 1.0, "temperature": 1.0, "entropy": 0.5, "candidates": []
+        });
+        let result = json!({
+            "model": model, "layers": 2, "parameters": 10, "seed": seed, "selection": "strict", "selected": selected,
+            "selected_by_strict_rule": selected, "selected_by_paper_rule": selected, "epochs": 5, "tasks": 11,
+            "teacher": teacher, "stages": [stage(3, 1), stage(11, 5)],
+            "dataset": {"name": "d", "fingerprint": "f", "nodes": 9, "edges": 9, "features": 9, "classes": 2},
+            "split": {"name": "public", "fingerprint": "s", "train": 3, "validation": 3, "test": 3},
+            "majority_accuracy": 0.5, "config_fingerprint": "c", "version": "0", "threads": 1, "seconds": 1.0
+        });
+        (PathBuf::from("run"), serde_json::from_value(result).expect("a result"))
+    }
+
+    fn planned(model: &str, seeds: u64) -> Vec<Config> {
+        let settings = [("model.name".to_string(), model.into())];
+        let config = Config::resolve(None, &settings).expect("a model");
+        (0..seeds).map(|seed| Config { seed, ..config.clone() }).collect()
+    }
+
+    fn table(report: &SessionReport) -> String {
+        let mut text = Vec::new();
+        report.write_table(Path::new("runs"), &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    /// A mean over fewer runs than planned says so, and a model without any result keeps its place.
+    #[test]
+    fn missing_runs_are_told() {
+        let configs = [planned("gcn", 3), planned("gin", 3), planned("sgc", 3)].concat();
+        let results = [
+            result("gin", 0, 0.5),
+            result("gin", 2, 0.7),
+            result("sgc", 0, 0.5),
+            result("sgc", 1, 0.5),
+            result("sgc", 2, 0.5),
+        ];
+        let report = SessionReport::new(&configs, &results, &["gcn, seed 0: …".to_string()]).unwrap();
+        let text = table(&report);
+        let row = |model: &str| text.lines().find(|line| line.starts_with(model)).unwrap().to_string();
+        assert!(row("gcn").contains("–") && row("gcn").ends_with("(0 of 3 runs)"), "{text}");
+        assert!(row("gin").contains("60.0 ± 14.1 %") && row("gin").ends_with("(2 of 3 runs)"), "{text}");
+        assert!(!row("sgc").contains("runs"), "{text}");
+        assert!(text.contains("standard deviation of 3 seeds, split public"), "{text}");
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!((&json["model"], &json["mean"], &json["runs"]), (&"gcn".into(), &json!(null), &json!([])));
+        assert_eq!(json["compared"][1]["mean"], 0.5);
+    }
+
+    /// With fewer epochs than tasks some are left out, and the numbers of the others stay.
+    #[test]
+    fn stages_are_numbered_among_all_tasks() {
+        let report = SessionReport::new(&planned("gcn", 1), &[result("gcn", 0, 0.5)], &[]).unwrap();
+        let text = table(&report);
+        assert!(text.contains("stage 3 of 11") && text.contains("stage 11 of 11"), "{text}");
     }
 }

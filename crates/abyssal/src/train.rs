@@ -13,6 +13,7 @@ use abyssal_train::{Config, Outcome, PlannedRun, RunResult, Session, Surrounding
 use crate::arguments::TrainArguments;
 use crate::datasets;
 use crate::report::SessionReport;
+use crate::say::say;
 use crate::train_progress::Progress;
 
 /// How the command ended without an error.
@@ -24,19 +25,22 @@ pub enum Ending {
 /// Runs the command.
 pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
     let library = arguments.data.place.library();
-    let session = match &arguments.resume {
-        Some(path) => resume(path, arguments)?,
-        None => start(arguments, &library)?,
-    };
     let stop = stop_on_interrupt()?;
-    let results =
-        with_threads(usize::from(arguments.threads), || train_all(&session, &library, arguments, &stop))??;
-    let Some(Trained { results, failures }) = results else {
+    let (session, trained) = with_threads(usize::from(arguments.threads), || {
+        let (session, data) = match &arguments.resume {
+            Some(path) => (resume(path, arguments)?, None),
+            None => start(arguments, &library).map(|(session, data)| (session, Some(data)))?,
+        };
+        let trained = train_all(&session, data, &library, arguments, &stop)?;
+        Ok::<_, TrainError>((session, trained))
+    })??;
+    let Some(Trained { results, failures }) = trained else {
         let path = session.path.display();
-        eprintln!("stopped with a checkpoint; go on with: abyssal train --resume {path}");
+        say(format_args!("stopped with a checkpoint; go on with: abyssal train --resume {path}"));
         return Ok(Ending::Interrupted);
     };
-    let Some(report) = SessionReport::new(&results, &failures) else {
+    let planned = session.runs.iter().map(|run| &run.config);
+    let Some(report) = SessionReport::new(planned, &results, &failures) else {
         return Err(failures.join("\n").into());
     };
     let mut output = std::io::stdout().lock();
@@ -62,8 +66,12 @@ struct Trained {
     failures: Vec<String>,
 }
 
-/// Plans the runs: every model with every split and every seed.
-fn start(arguments: &TrainArguments, library: &Library) -> Result<Session, TrainError> {
+/// Data, and where it came from.
+type Loaded = (DatasetConfig, Dataset);
+
+/// Plans the runs: every model with every split and every seed. The data of the first is read before anything is written,
+/// so that a mistake in it leaves nothing behind.
+fn start(arguments: &TrainArguments, library: &Library) -> Result<(Session, Loaded), TrainError> {
     let config = Config::resolve(arguments.model.config.as_deref(), &arguments.settings())?;
     // Before anything is written: what is missing is fetched, or told.
     datasets::provide(&config.data, library, arguments.data.place.offline, arguments.quiet)?;
@@ -79,11 +87,24 @@ fn start(arguments: &TrainArguments, library: &Library) -> Result<Session, Train
             runs.extend(seeds.iter().map(|&seed| Config { seed, data: data.clone(), ..config.clone() }));
         }
     }
-    let path = arguments.out.clone().unwrap_or_else(|| {
-        let name = format!("{}-{}", config.data.name(), config.model.name());
-        Session::free_directory(Path::new("runs"), &name)
-    });
-    Session::create(&path, runs)
+    let data = load(&runs[0].data, library, arguments)?;
+    let session = match &arguments.out {
+        Some(path) => Session::create(path, &runs)?,
+        None => {
+            let name = format!("{}-{}", config.data.name(), config.model.name());
+            Session::create_next(Path::new("runs"), &name, &runs)?
+        }
+    };
+    Ok((session, data))
+}
+
+/// Reads data, and tells what it is.
+fn load(source: &DatasetConfig, library: &Library, arguments: &TrainArguments) -> Result<Loaded, TrainError> {
+    let dataset = source.load(library)?;
+    if !arguments.quiet {
+        say(describe(&dataset));
+    }
+    Ok((source.clone(), dataset))
 }
 
 /// The data with each of the splits to train on.
@@ -151,28 +172,22 @@ fn other_name(config: &Config, settings: &[(String, toml::Value)]) -> Option<Str
 /// their turn.
 fn train_all(
     session: &Session,
+    mut loaded: Option<Loaded>,
     library: &Library,
     arguments: &TrainArguments,
     stop: &AtomicBool,
 ) -> Result<Option<Trained>, TrainError> {
     let (mut results, mut failures) = (Vec::new(), Vec::new());
-    let mut dataset: Option<(DatasetConfig, Dataset)> = None;
     for PlannedRun { directory, config } in &session.runs {
         // All runs of a session usually share their data.
-        let data = match dataset.take().filter(|(source, _)| *source == config.data) {
-            Some((_, data)) => data,
-            None => {
-                let data = config.data.load(library)?;
-                if !arguments.quiet {
-                    eprintln!("{}", describe(&data));
-                }
-                data
-            }
+        let (_, dataset) = match loaded.take().filter(|(source, _)| *source == config.data) {
+            Some(same) => loaded.insert(same),
+            None => loaded.insert(load(&config.data, library, arguments)?),
         };
         let mut progress = Progress::new(arguments.quiet);
         let memory = arguments.memory_settings();
         let mut surroundings = Surroundings { library, observer: &mut progress, memory, stop };
-        let outcome = directory.run(config, &data, &mut surroundings);
+        let outcome = directory.run(config, dataset, &mut surroundings);
         progress.finish();
         match outcome {
             Ok(Outcome::Finished(result)) => results.push((directory.path().to_path_buf(), *result)),
@@ -180,13 +195,12 @@ fn train_all(
             Err(error @ TrainError::Diverged { .. }) => {
                 let failure = format!("{}, seed {}: {error}", config.model.name(), config.seed);
                 if session.runs.len() > 1 {
-                    eprintln!("error: {failure}");
+                    say(format_args!("error: {failure}"));
                 }
                 failures.push(failure);
             }
             Err(error) => return Err(error),
         }
-        dataset = Some((config.data.clone(), data));
     }
     Ok(Some(Trained { results, failures }))
 }
@@ -215,7 +229,7 @@ pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, ctrlc::Error> {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(crate::INTERRUPTED));
         }
-        eprintln!("stopping after this epoch; press Ctrl-C again to stop at once");
+        say("stopping after this epoch; press Ctrl-C again to stop at once");
     })?;
     Ok(stop)
 }

@@ -169,3 +169,57 @@ fn files_that_are_missing_are_named_before_anything_is_written() {
     assert!(error.contains("cannot read") && error.contains("labels.csv"), "{error}");
     assert!(!directory.path().join("runs").exists());
 }
+
+/// Exchanges the labels of two people who learn.
+fn exchange_labels(directory: &Path) {
+    let labels = fs::read_to_string(directory.join("labels.csv")).unwrap();
+    let changed =
+        labels.replace("person 1,baker", "person 1,diver").replace("person 31,diver", "person 31,baker");
+    assert_ne!(labels, changed);
+    fs::write(directory.join("labels.csv"), changed).unwrap();
+}
+
+/// A configuration names files. If they have changed, what was learnt before says nothing about them: neither a
+/// checkpoint, nor a finished run, nor a teacher.
+#[test]
+fn changed_files_are_refused_on_resume() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    let run = directory.path().join("stopped");
+    let endless = ["--no-curriculum", "--out", "stopped", "--set", "train.checkpoint_seconds=0"];
+    let mut command = program(directory.path(), &[&["train"][..], &FILES, &SMALL, &endless].concat());
+    let mut child = command.args(["--set", "train.epochs=100000"]).spawn().expect("the program starts");
+    while !run.join("checkpoint.safetensors").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().expect("it was running");
+    child.wait().expect("it ended");
+    let taught = ["--out", "taught", "--teacher", "gcn", "--set", "teacher.gcn.train.epochs=5"];
+    succeed(&mut program(directory.path(), &[&["train"][..], &FILES, &SMALL, &taught].concat()));
+
+    exchange_labels(directory.path());
+    let resume = |run: &str| fail(&mut program(directory.path(), &["train", "--quiet", "--resume", run]), 1);
+    let stopped = resume("stopped");
+    assert!(stopped.contains("has learnt from other data: nodes, edges, features or labels"), "{stopped}");
+    let finished = resume("taught");
+    assert!(finished.contains("taught has learnt from other data"), "{finished}");
+    fs::remove_file(directory.path().join("taught/result.json")).unwrap();
+    let teacher = resume("taught");
+    assert!(teacher.contains("taught/teachers/gcn-seed-0"), "{teacher}");
+    assert!(!directory.path().join("taught/result.json").exists());
+}
+
+/// A mistake in the data leaves no run behind: once it is mended, the same command works.
+#[test]
+fn a_mistake_in_the_data_leaves_nothing_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    let features = fs::read_to_string(directory.path().join("features.csv")).unwrap();
+    fs::write(directory.path().join("features.csv"), features.replacen("0.5", "nan", 1)).unwrap();
+    let arguments = [&["train"][..], &FILES, &SMALL, &["--no-curriculum", "--out", "mine"]].concat();
+    let error = fail(&mut program(directory.path(), &arguments), 1);
+    assert!(error.contains("features.csv"), "{error}");
+    assert!(!directory.path().join("mine").exists());
+    fs::write(directory.path().join("features.csv"), features).unwrap();
+    succeed(&mut program(directory.path(), &arguments));
+}
