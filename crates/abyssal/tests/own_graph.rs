@@ -172,11 +172,11 @@ fn files_that_are_missing_are_named_before_anything_is_written() {
 
 /// Exchanges the labels of two people who learn.
 fn exchange_labels(directory: &Path) {
-    let labels = fs::read_to_string(directory.join("labels.csv")).unwrap();
+    let labels = fs::read_to_string(directory.join("labels.csv")).expect("a file of labels");
     let changed =
         labels.replace("person 1,baker", "person 1,diver").replace("person 31,diver", "person 31,baker");
     assert_ne!(labels, changed);
-    fs::write(directory.join("labels.csv"), changed).unwrap();
+    fs::write(directory.join("labels.csv"), changed).expect("a file of labels");
 }
 
 /// A configuration names files. If they have changed, what was learnt before says nothing about them: neither a
