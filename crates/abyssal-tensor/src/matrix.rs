@@ -140,14 +140,20 @@ impl<T: Scalar> Matrix<T> {
         self.data.iter().all(|value| value.is_finite())
     }
 
-    /// The largest absolute difference to another matrix of the same shape.
+    /// The largest absolute difference to another matrix of the same shape; NaN if any difference is NaN, so that
+    /// nothing that is no number passes for close.
     ///
     /// # Panics
     /// If the shapes differ.
     pub fn max_difference(&self, other: &Self) -> f64 {
         assert_eq!(self.shape(), other.shape());
         let pairs = self.data.iter().zip(&*other.data);
-        pairs.map(|(left, right)| (left.to_f64() - right.to_f64()).abs()).fold(0.0, f64::max)
+        let differences = pairs.map(|(left, right)| (left.to_f64() - right.to_f64()).abs());
+        // `f64::max` would drop a NaN, whichever side it is on.
+        differences.fold(0.0, |largest: f64, difference| match largest.is_nan() || difference <= largest {
+            true => largest,
+            false => difference,
+        })
     }
 
     /// A view for faer.
@@ -174,6 +180,27 @@ mod tests {
         assert_eq!(matrix.cast::<f32>().row(1), &[4.0f32, 5.0, 6.0]);
         let selected = matrix.select_rows(&[1, 1, 0]);
         assert_eq!(selected, Matrix::from_rows(&[[4.0, 5.0, 6.0], [4.0, 5.0, 6.0], [1.0, 2.0, 3.0]]));
+    }
+
+    #[test]
+    fn the_largest_difference_is_that_of_any_place() {
+        let zeros = Matrix::zeros(1, 3);
+        for row in [[-2.0, 1.0, 0.0], [1.0, -2.0, 0.5], [0.0, 0.5, 2.0]] {
+            assert_eq!(Matrix::from_rows(&[row]).max_difference(&zeros), 2.0);
+        }
+        assert_eq!(zeros.max_difference(&zeros), 0.0);
+    }
+
+    #[test]
+    fn no_difference_hides_a_nan() {
+        let zeros = Matrix::zeros(1, 3);
+        for row in [[f64::NAN, 0.0, 1.0], [1.0, f64::NAN, 2.0], [1.0, 0.0, f64::NAN], [f64::NAN; 3]] {
+            let matrix = Matrix::from_rows(&[row]);
+            assert!(matrix.max_difference(&zeros).is_nan(), "{row:?}");
+            assert!(zeros.max_difference(&matrix).is_nan(), "{row:?}");
+        }
+        let infinite = Matrix::from_rows(&[[f64::INFINITY]]);
+        assert!(infinite.max_difference(&infinite).is_nan());
     }
 
     #[test]
