@@ -62,7 +62,10 @@ impl<T: Scalar> Eigensolver<T> {
         if !converged {
             return false;
         }
-        order.sort_unstable_by(|&first, &second| eigenvalues[first].total_cmp(&eigenvalues[second]));
+        // Equal eigenvalues go by their places, or the order of their vectors would be that of the last matrix.
+        order.sort_unstable_by(|&first, &second| {
+            eigenvalues[first].total_cmp(&eigenvalues[second]).then(first.cmp(&second))
+        });
         for (value, &place) in values.iter_mut().zip(&*order) {
             *value = T::from_f64(eigenvalues[place] * scale);
         }
@@ -191,6 +194,18 @@ mod tests {
         assert!((vectors.get(0, 2).abs() - 1.0).abs() < 1e-14);
         assert!((vectors.get(1, 0) + vectors.get(1, 1)).abs() < 1e-14);
         assert!((vectors.get(2, 0) - vectors.get(2, 1)).abs() < 1e-14);
+    }
+
+    /// diag(2, 1) turns the order around; the identity must not find it so.
+    #[test]
+    fn equal_eigenvalues_do_not_remember_the_matrix_before() {
+        let diagonal = |first: f64, second: f64| Matrix::from_rows(&[[first, 0.0], [0.0, second]]);
+        let mut solver = Eigensolver::new(2);
+        for matrix in [diagonal(1.0, 2.0), diagonal(2.0, 1.0), diagonal(1.0, 1.0)] {
+            let (mut values, mut vectors) = (vec![0.0; 2], Matrix::zeros(2, 2));
+            assert!(solver.decompose(&matrix, &mut values, &mut vectors));
+            assert_eq!((values, vectors), decomposed(&matrix));
+        }
     }
 
     /// A solver that was used before must not remember anything.
