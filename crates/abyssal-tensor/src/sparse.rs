@@ -31,8 +31,10 @@ impl<T: Scalar> Csr<T> {
         values: Vec<T>,
     ) -> Result<Self, TensorError> {
         let invalid = |message: String| Err(TensorError::InvalidSparse(message));
-        if offsets.len() != rows + 1 {
-            return invalid(format!("{rows} rows need {} offsets, not {}", rows + 1, offsets.len()));
+        // The number of rows may come from a file: one more may be none.
+        if offsets.len().checked_sub(1) != Some(rows) {
+            let needed = rows.saturating_add(1);
+            return invalid(format!("{rows} rows need {needed} offsets, not {}", offsets.len()));
         }
         if indices.len() != values.len() {
             return invalid(format!("{} column indices for {} values", indices.len(), values.len()));
@@ -252,5 +254,13 @@ mod tests {
         assert!(new(vec![0, 2, 2], vec![1, 1]).contains("strictly"));
         assert!(new(vec![0, 1, 3], vec![0, 1]).contains("0 to 2"));
         assert!(Csr::from_entries(1, 1, vec![(0, 1, 1.0f32)]).is_err());
+    }
+
+    #[test]
+    fn rows_without_end_are_refused() {
+        for offsets in [vec![], vec![0]] {
+            let error = Csr::<f32>::new(usize::MAX, 1, offsets, vec![], vec![]).unwrap_err().to_string();
+            assert!(error.contains(&format!("{} rows", usize::MAX)), "{error}");
+        }
     }
 }
