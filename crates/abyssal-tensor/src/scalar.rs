@@ -5,7 +5,7 @@ use std::iter::Sum;
 
 use faer::traits::RealField;
 
-use crate::exponential::exponential;
+use crate::exponential::{exponential, exponential_less_one};
 use crate::kernels::DenseKernels;
 
 /// A floating-point number the engine computes with: `f32` for training, `f64` for checking gradients.
@@ -27,6 +27,8 @@ pub trait Scalar: RealField + DenseKernels + Copy + Default + Debug + Display + 
     fn to_f64(self) -> f64;
     /// The exponential.
     fn exp(self) -> Self;
+    /// `eˣ - 1` for x up to 0, without the loss of digits near 0; of no use for positive x.
+    fn exp_less_one(self) -> Self;
     /// The natural logarithm.
     fn ln(self) -> Self;
     /// The hyperbolic tangent.
@@ -38,7 +40,7 @@ pub trait Scalar: RealField + DenseKernels + Copy + Default + Debug + Display + 
 }
 
 macro_rules! scalar {
-    ($type:ident, $negligible:literal, $exponential:path) => {
+    ($type:ident, $negligible:literal, $exponential:path, $less_one:path) => {
         impl Scalar for $type {
             const EPSILON: Self = $type::EPSILON;
             const NEGLIGIBLE: Self = $negligible;
@@ -58,6 +60,10 @@ macro_rules! scalar {
             fn exp(self) -> Self {
                 $exponential(self)
             }
+            #[inline(always)]
+            fn exp_less_one(self) -> Self {
+                $less_one(self)
+            }
             fn ln(self) -> Self {
                 $type::ln(self)
             }
@@ -76,5 +82,5 @@ macro_rules! scalar {
     };
 }
 
-scalar!(f32, 1e-30, exponential);
-scalar!(f64, 1e-180, f64::exp);
+scalar!(f32, 1e-30, exponential, exponential_less_one);
+scalar!(f64, 1e-180, f64::exp, f64::exp_m1);
