@@ -134,6 +134,17 @@ pub enum GraphError {
         /// Length of the test mask.
         test: usize,
     },
+    /// A set of a split of which no node is in the largest component.
+    #[error(
+        "no labelled node of the {subset} set of the split {split} is in the largest component; set \
+         data.largest_component=false, or choose another split"
+    )]
+    SubsetLost {
+        /// The split.
+        split: String,
+        /// The set.
+        subset: Subset,
+    },
     /// A set of a split without nodes.
     #[error("the {subset} set is empty; give it at least one node")]
     EmptySubset {

@@ -9,6 +9,8 @@ use crate::formats::RawDataset;
 use crate::formats::own::{self, NodeNames};
 use crate::{Dataset, Features, Graph, GraphError, Split, SplitRule, neighbour_graph};
 
+use transforms::Cut;
+
 pub use graph_rule::GraphRule;
 
 /// What is done to the data before a model sees it, in the order of these fields, the split and its seed last.
@@ -74,8 +76,7 @@ impl Preparation {
     /// # Errors
     /// If the split does not exist or does not fit, or the data is not fit to learn from.
     pub fn apply(&self, name: &str, raw: RawDataset, paper: PaperSplit) -> Result<Dataset, GraphError> {
-        let raw = if self.largest_component { transforms::largest_component(raw)? } else { raw };
-        let split = self.draw_split(name, &raw, paper)?;
+        let (raw, split) = self.select_nodes(name, raw, paper)?;
         let features = self.transform_features(raw.features)?;
         let graph = match (&self.graph, self.symmetrize) {
             (GraphRule::NearestNeighbours { count, distance }, _) => {
@@ -87,6 +88,30 @@ impl Preparation {
         let graph = graph.with_self_loops(self.self_loops);
         Dataset::new(name, graph, features, raw.labels, raw.classes, split)?
             .with_names(raw.class_names, raw.node_names)
+    }
+
+    /// The nodes to keep and their split.
+    ///
+    /// A file names nodes as the user knows them, so it is read before nodes are renumbered; random splits are
+    /// drawn afterwards, so that shares are those of the nodes that are there.
+    fn select_nodes(
+        &self,
+        name: &str,
+        raw: RawDataset,
+        paper: PaperSplit,
+    ) -> Result<(RawDataset, Split), GraphError> {
+        if !self.largest_component {
+            let split = self.draw_split(name, &raw, paper)?;
+            return Ok((raw, split));
+        }
+        let cut = Cut::largest_component(&raw)?;
+        if matches!(self.split, SplitRule::File(_)) {
+            let split = cut.split(&self.draw_split(name, &raw, paper)?)?;
+            return Ok((cut.dataset(raw), split));
+        }
+        let raw = cut.dataset(raw);
+        let split = self.draw_split(name, &raw, paper)?;
+        Ok((raw, split))
     }
 
     fn transform_features(&self, features: Features) -> Result<Features, GraphError> {

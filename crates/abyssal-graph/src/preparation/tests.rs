@@ -54,6 +54,61 @@ fn the_largest_component_takes_features_labels_and_splits_with_it() {
     assert!(matches!(error, GraphError::NoSuchSplit { .. }), "{error}");
 }
 
+/// Nodes 0 to 3 alone, 4 to 23 a ring; numbered, with labels that take turns.
+fn ring_beside_isolated_nodes() -> RawDataset {
+    RawDataset {
+        nodes: 24,
+        edges: (4..24).map(|node| (node, if node == 23 { 4 } else { node + 1 })).collect(),
+        features: Features::Dense(Matrix::from_fn(24, 1, |row, _| row as f32)),
+        labels: (0..24).map(|node| Some(node % 2)).collect(),
+        classes: 2,
+        class_names: Vec::new(),
+        node_names: Vec::new(),
+        splits: Vec::new(),
+    }
+}
+
+/// Applies `file:` with these masks, by id.
+fn apply_file(raw: RawDataset, masks: &str) -> Result<Dataset, GraphError> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("masks.csv");
+    std::fs::write(&path, masks).unwrap();
+    let preparation =
+        Preparation { largest_component: true, split: SplitRule::File(path), ..Preparation::default() };
+    preparation.apply("small", raw, PaperSplit::None)
+}
+
+#[test]
+fn masks_in_a_file_mean_the_nodes_of_the_data_before_the_largest_component_is_cut_out() {
+    let masks = "id,set\n4,train\n5,train\n6,train\n7,train\n8,val\n9,val\n10,test\n11,test\n";
+    let from_file = apply_file(ring_beside_isolated_nodes(), masks).unwrap();
+    assert_eq!(from_file.split().train(), &[0, 1, 2, 3]);
+    let split = Split::new(vec![4, 5, 6, 7], vec![8, 9], vec![10, 11]).unwrap();
+    let stored = RawDataset { splits: vec![split], ..ring_beside_isolated_nodes() };
+    let preparation = Preparation { largest_component: true, ..Preparation::default() };
+    let stored = preparation.apply("small", stored, PaperSplit::None).unwrap();
+    assert_eq!(from_file.split().fingerprint(), stored.split().fingerprint());
+    assert_eq!(from_file.fingerprint(), stored.fingerprint());
+}
+
+#[test]
+fn nodes_of_the_largest_component_keep_their_numbers_as_names() {
+    let preparation = Preparation { largest_component: true, ..Preparation::default() };
+    let dataset = preparation.apply("small", ring_beside_isolated_nodes(), PaperSplit::None).unwrap();
+    assert_eq!((dataset.node_name(0), dataset.node_name(19)), ("4".into(), "23".into()));
+    let named = preparation.apply("small", raw(), PaperSplit::None).unwrap();
+    assert_eq!(named.node_name(2), "node 2");
+}
+
+#[test]
+fn masks_that_lose_a_set_with_the_other_components_say_so() {
+    let error = apply_file(ring_beside_isolated_nodes(), "id,set\n0,train\n8,val\n10,test\n")
+        .unwrap_err()
+        .to_string();
+    assert!(error.starts_with("no labelled node of the train set of the split file:"), "{error}");
+    assert!(error.contains("data.largest_component=false"), "{error}");
+}
+
 #[test]
 fn noise_depends_on_the_seed_and_on_nothing_else() {
     let noise = |seed| {
