@@ -53,6 +53,39 @@ struct Part {
 
 /// The file of a dataset.
 pub fn write(raw: &RawDataset) -> Vec<u8> {
+    sealed(header_of(raw), parts_of(raw))
+}
+
+/// The same file with a checksum that fits whatever it says; `None` if it has no header to write one to. Without it,
+/// no fuzzer would get past the checksum.
+#[doc(hidden)]
+pub fn resealed(bytes: &[u8]) -> Option<Vec<u8>> {
+    let tensors = SafeTensors::deserialize(bytes).ok()?;
+    let (_, metadata) = SafeTensors::read_metadata(bytes).ok()?;
+    let header = serde_json::from_str(metadata.metadata().as_ref()?.get(HEADER)?).ok()?;
+    let part = |(name, view): (String, TensorView)| Part {
+        name,
+        kind: view.dtype(),
+        shape: view.shape().to_vec(),
+        bytes: view.data().to_vec(),
+    };
+    Some(sealed(header, tensors.tensors().into_iter().map(part).collect()))
+}
+
+fn header_of(raw: &RawDataset) -> Header {
+    Header {
+        version: VERSION,
+        nodes: raw.nodes,
+        feature_columns: raw.features.columns(),
+        classes: raw.classes,
+        class_names: raw.class_names.clone(),
+        node_names: raw.node_names.clone(),
+        splits: raw.splits.iter().map(|split| split.name().to_string()).collect(),
+        sha256: String::new(),
+    }
+}
+
+fn parts_of(raw: &RawDataset) -> Vec<Part> {
     let numbers = |name: &str, values: &[u32]| Part {
         name: name.to_string(),
         kind: Dtype::U32,
@@ -88,17 +121,13 @@ pub fn write(raw: &RawDataset) -> Vec<u8> {
         let sets = [("train", split.train()), ("validation", split.validation()), ("test", split.test())];
         parts.extend(sets.map(|(set, nodes)| numbers(&format!("split.{number}.{set}"), nodes)));
     }
+    parts
+}
+
+/// The file of a header and tensors, with their checksum.
+fn sealed(mut header: Header, mut parts: Vec<Part>) -> Vec<u8> {
     parts.sort_by(|left, right| left.name.cmp(&right.name));
-    let mut header = Header {
-        version: VERSION,
-        nodes: raw.nodes,
-        feature_columns: raw.features.columns(),
-        classes: raw.classes,
-        class_names: raw.class_names.clone(),
-        node_names: raw.node_names.clone(),
-        splits: raw.splits.iter().map(|split| split.name().to_string()).collect(),
-        sha256: String::new(),
-    };
+    header.sha256.clear();
     header.sha256 = checksum(&header, parts.iter().map(|part| part.bytes.as_slice()));
     let views = parts.iter().map(|part| {
         let view = TensorView::new(part.kind, part.shape.clone(), &part.bytes);
@@ -135,7 +164,7 @@ pub fn read(bytes: &[u8]) -> Result<RawDataset, FormatError> {
         return Err(FormatError::new("the file is damaged: its checksum does not fit"));
     }
     let numbers = |name: &str| words(&tensors, name, Dtype::U32, u32::from_le_bytes);
-    let ends = numbers("edges")?;
+    let edges = read_edges(&tensors)?;
     let labels = numbers("labels")?;
     let features = match tensors.tensor("features") {
         Ok(_) => {
@@ -162,7 +191,7 @@ pub fn read(bytes: &[u8]) -> Result<RawDataset, FormatError> {
     }
     let raw = RawDataset {
         nodes: header.nodes,
-        edges: ends.as_chunks::<2>().0.iter().map(|&[source, target]| (source, target)).collect(),
+        edges,
         features,
         labels: labels.into_iter().map(|label| label.checked_sub(1)).collect(),
         classes: header.classes,
@@ -183,6 +212,17 @@ fn checksum<'a>(header: &Header, parts: impl Iterator<Item = &'a [u8]>) -> Strin
         fingerprint.number(part.len()).bytes(part);
     }
     fingerprint.finish()
+}
+
+/// Source and target of each edge, from a tensor of shape m×2.
+fn read_edges(tensors: &SafeTensors) -> Result<Vec<(u32, u32)>, FormatError> {
+    let ends = words(tensors, "edges", Dtype::U32, u32::from_le_bytes)?;
+    let shape = tensors.tensor("edges").map(|view| view.shape().to_vec()).unwrap_or_default();
+    let (pairs, rest) = ends.as_chunks::<2>();
+    if !rest.is_empty() || shape != [pairs.len(), 2] {
+        return Err(FormatError::new(format!("edges has the shape {shape:?}; two columns are expected")));
+    }
+    Ok(pairs.iter().map(|&[source, target]| (source, target)).collect())
 }
 
 fn words<const N: usize, T>(
@@ -255,6 +295,58 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What is said about a file with a header that was changed and summed anew.
+    fn refused(raw: &RawDataset, change: impl FnOnce(&mut Header)) -> String {
+        let mut header = header_of(raw);
+        change(&mut header);
+        read(&sealed(header, parts_of(raw))).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn classes_beyond_all_measure_are_refused() {
+        let error = refused(&two_nodes(), |header| header.classes = 10_000_000_000_000);
+        assert!(error.contains("10000000000000 classes"), "{error}");
+    }
+
+    #[test]
+    fn sparse_columns_beyond_all_measure_are_refused() {
+        let sparse = Features::Sparse(Csr::from_dense(&Matrix::from_rows(&[[1.0, 0.0], [3.0, 4.0]])));
+        let raw = RawDataset { features: sparse, ..two_nodes() };
+        let error = refused(&raw, |header| header.feature_columns = 1 << 40);
+        assert!(error.contains("1099511627776 columns of features; with 3 entries"), "{error}");
+        let error = refused(&raw, |header| header.nodes = usize::MAX);
+        assert!(error.contains("offsets"), "{error}");
+    }
+
+    #[test]
+    fn edges_have_two_columns() {
+        let with_edges = |shape: Vec<usize>, ends: &[u32]| {
+            let raw = two_nodes();
+            let mut parts = parts_of(&raw);
+            let edges = parts.iter_mut().find(|part| part.name == "edges").expect("edges");
+            (edges.shape, edges.bytes) = (shape, ends.iter().flat_map(|end| end.to_le_bytes()).collect());
+            read(&sealed(header_of(&raw), parts))
+        };
+        assert_eq!(with_edges(vec![2, 2], &[0, 1, 1, 0]).unwrap().edges, [(0, 1), (1, 0)]);
+        assert!(with_edges(vec![0, 2], &[]).unwrap().edges.is_empty());
+        for (shape, ends) in [(vec![3], &[0, 1, 1][..]), (vec![1, 3], &[0, 1, 1]), (vec![4], &[0, 1, 1, 0])] {
+            let error = with_edges(shape.clone(), ends).unwrap_err().to_string();
+            assert!(error.contains(&format!("edges has the shape {shape:?}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_changed_can_be_sealed_anew() {
+        let mut bytes = write(&two_nodes());
+        assert_eq!(resealed(&bytes).as_deref(), Some(bytes.as_slice()));
+        // The last bytes are those of a label.
+        *bytes.last_mut().expect("a file") ^= 1;
+        assert!(read(&bytes).unwrap_err().to_string().contains("checksum"));
+        let error = read(&resealed(&bytes).expect("a header")).unwrap_err().to_string();
+        assert!(error.contains("a label is not below the 2 classes"), "{error}");
+        assert_eq!(resealed(b"no such file"), None);
     }
 
     #[test]

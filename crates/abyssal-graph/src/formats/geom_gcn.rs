@@ -10,16 +10,13 @@ use std::path::Path;
 
 use abyssal_tensor::Csr;
 
+use super::limits::{LARGEST_FEATURE, check_columns};
 use super::table::{Row, Table, parse_number, shown};
 use super::{FormatError, Place, RawDataset};
 use crate::{Features, GraphError};
 
 const NODES: &str = "out1_node_feature_label.txt";
 const EDGES: &str = "out1_graph_edges.txt";
-
-/// The largest index of a feature. The width of the features follows from the largest index, and a model needs
-/// weights for each column.
-const LARGEST_FEATURE: u32 = (1 << 24) - 1;
 
 /// How the features of a node are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +93,8 @@ fn nodes_of(mut table: Table<impl Read>, encoding: FeatureEncoding) -> Result<No
         entries.add(&row)?;
     }
     let order = order(&lines)?;
+    let width = entries.width.unwrap_or(0);
+    check_columns(width, entries.indices.len())?;
     let end_of = |place: usize| lines.get(place + 1).map_or(entries.indices.len(), |next: &Line| next.begin);
     let mut offsets = vec![0];
     let mut indices = Vec::with_capacity(entries.indices.len());
@@ -106,7 +105,7 @@ fn nodes_of(mut table: Table<impl Read>, encoding: FeatureEncoding) -> Result<No
         values.extend_from_slice(&entries.values[range]);
         offsets.push(indices.len());
     }
-    let features = Csr::new(lines.len(), entries.width.unwrap_or(0), offsets, indices, values)
+    let features = Csr::new(lines.len(), width, offsets, indices, values)
         .map_err(|error| FormatError::new(error.to_string()))?;
     Ok(Nodes { features, labels: order.iter().map(|&place| lines[place].label).collect() })
 }

@@ -16,13 +16,11 @@ use std::path::Path;
 
 use abyssal_tensor::Matrix;
 
+use super::limits::{LARGEST_CLASS, check_classes, check_columns};
 use super::npy::{Array, HOLDS_OBJECTS};
 use super::npz::{Npz, masks};
 use super::{FormatError, RawDataset, sparse};
 use crate::{Features, GraphError};
-
-/// Models have weights for each class, so a single wild label must not decide how many there are.
-const MOST_CLASSES: usize = 1_000_000;
 
 /// Reads a dataset from a file.
 ///
@@ -57,10 +55,7 @@ pub fn parse<R: Read + Seek>(npz: &mut Npz<R>) -> Result<RawDataset, FormatError
     let labels = read_labels(npz, nodes)?;
     let class_names = read_names(npz, "class_names")?;
     let labelled = labels.iter().flatten().max().map_or(0, |&label| label as usize + 1);
-    if class_names.len() > MOST_CLASSES {
-        let reason = format!("holds {} names; there can be {MOST_CLASSES} classes", class_names.len());
-        return Err(FormatError::new(reason).in_member("class_names"));
-    }
+    check_classes(class_names.len()).map_err(|error| error.in_member("class_names"))?;
     if !class_names.is_empty() && class_names.len() < labelled {
         let reason = format!("holds {} names, but labels run to {}", class_names.len(), labelled - 1);
         return Err(FormatError::new(reason).in_member("class_names"));
@@ -94,7 +89,11 @@ fn prefix<R: Read + Seek>(npz: &Npz<R>, short: &'static str, long: &'static str)
 fn read_features<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Features, FormatError> {
     const DENSE: &str = "attr_matrix";
     if !npz.contains(DENSE) {
-        return sparse::csr(npz, prefix(npz, "attr_", "attr_matrix.")).map(Features::Sparse);
+        let prefix = prefix(npz, "attr_", "attr_matrix.");
+        let matrix = sparse::csr(npz, prefix)?;
+        check_columns(matrix.columns(), matrix.stored())
+            .map_err(|error| error.in_member(&format!("{prefix}shape")))?;
+        return Ok(Features::Sparse(matrix));
     }
     let array = npz.array(DENSE)?;
     let in_member = |error: FormatError| error.in_member(DENSE);
@@ -113,10 +112,11 @@ fn read_labels<R: Read + Seek>(npz: &mut Npz<R>, nodes: usize) -> Result<Vec<Opt
     }
     let convert = |(node, &label): (usize, &i64)| match u32::try_from(label) {
         _ if label == -1 => Ok(None),
-        Ok(label) if (label as usize) < MOST_CLASSES => Ok(Some(label)),
+        // A single wild label must not decide how many classes there are.
+        Ok(label) if label <= LARGEST_CLASS => Ok(Some(label)),
         _ => Err(wrong(format!(
-            "node {node} has label {label}; number the classes from 0 to at most {}, and write -1 where it is unknown",
-            MOST_CLASSES - 1
+            "node {node} has label {label}; number the classes from 0 to at most {LARGEST_CLASS}, and write -1 where \
+             it is unknown"
         ))),
     };
     labels.iter().enumerate().map(convert).collect()

@@ -19,6 +19,7 @@ pub mod table;
 
 mod archive;
 mod error;
+mod limits;
 mod raw;
 mod web_page;
 

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use abyssal_tensor::{Csr, Matrix};
 
+use super::limits::check_classes;
 use super::pickle::Pickle;
 use super::{FormatError, Place, RawDataset, web_page};
 use crate::{Features, GraphError, Split};
@@ -101,6 +102,7 @@ pub fn parse(parts: &Parts) -> Result<RawDataset, GraphError> {
     parts.ty.expect_shape("rows", tested_labels.rows(), "tx", tested.rows())?;
     parts.y.expect_shape("rows", train_labels.rows(), "x", train_features.rows())?;
     parts.test_index.expect_shape("nodes", test_nodes.len(), "tx rows", tested.rows())?;
+    check_classes(known_labels.columns()).map_err(|error| error.in_file(&parts.ally.path))?;
     let train = train_features.rows();
     if train > known.rows() {
         let reason = format!("{train} rows, but allx, whose first rows they are, has {}", known.rows());

@@ -1,6 +1,7 @@
 //! A dataset as its files tell it.
 
 use super::FormatError;
+use super::limits::{check_classes, check_features};
 use crate::{Dataset, Features, Fingerprint, Split};
 
 /// Everything the files of a dataset say, before any transform.
@@ -46,6 +47,8 @@ impl RawDataset {
         require(rows == nodes, format!("{rows} rows of features for {nodes} nodes"))?;
         let labels = self.labels.len();
         require(labels == nodes, format!("{labels} labels for {nodes} nodes"))?;
+        check_features(&self.features)?;
+        check_classes(self.classes)?;
         let classes = self.classes;
         let below = |label: &Option<u32>| label.is_none_or(|label| (label as usize) < classes);
         require(self.labels.iter().all(below), format!("a label is not below the {classes} classes"))?;

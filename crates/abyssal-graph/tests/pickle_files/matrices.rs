@@ -77,6 +77,12 @@ fn unsorted_columns_are_sorted_and_repeated_ones_added() {
 }
 
 #[test]
+fn columns_beyond_all_measure_are_refused() {
+    let reason = "2147483647 columns of features; with 3 entries";
+    refused(Sparse { shape: (3, i32::MAX), ..sparse() }, "_shape", reason);
+}
+
+#[test]
 fn column_indices_out_of_range_are_refused() {
     refused(
         Sparse { indices: Array::integers(&[1, 3, 0]), ..sparse() },

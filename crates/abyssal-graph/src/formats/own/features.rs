@@ -5,6 +5,7 @@ use std::io::{Read, Seek};
 use abyssal_tensor::{Csr, Matrix};
 
 use super::super::Place;
+use super::super::limits::check_features;
 use super::super::npy::Array;
 use super::super::npz::Npz;
 use super::super::sparse::read_scipy;
@@ -55,6 +56,7 @@ pub(super) fn read(source: Source) -> Result<NodeFeatures, FormatError> {
             features.rows()
         )));
     }
+    check_features(&features)?;
     features.check_finite().map_err(|error| FormatError::new(error.to_string()))?;
     Ok(NodeFeatures { nodes: NodeNames::numbered(features.rows()), features })
 }
@@ -120,7 +122,9 @@ fn of_table(mut table: Table<impl Read>) -> Result<NodeFeatures, FormatError> {
     if first == 0 {
         nodes = NodeNames::numbered(rows);
     }
-    Ok(NodeFeatures { nodes, features: collected.finish(rows, columns)? })
+    let features = collected.finish(rows, columns)?;
+    check_features(&features)?;
+    Ok(NodeFeatures { nodes, features })
 }
 
 /// Sparse if fewer than a quarter of the values are not zero.

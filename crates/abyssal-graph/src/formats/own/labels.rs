@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use super::super::Place;
+use super::super::limits::check_classes;
 use super::super::table::{Row, Table, shown};
 use super::FormatError;
 use super::names::NodeNames;
@@ -145,6 +146,7 @@ impl Seen {
         if class_names.is_empty() {
             return Err(FormatError::new("no node has a label; give some of them one"));
         }
+        check_classes(class_names.len())?;
         let labels = labels.into_iter().map(|label| classes[label? as usize]).collect();
         Ok(NodeLabels { labels, class_names })
     }

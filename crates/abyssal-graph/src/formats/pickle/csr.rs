@@ -5,6 +5,7 @@ use abyssal_tensor::Csr;
 use super::array::{Array, Shape};
 use super::values::{Arena, Object, Value};
 use crate::formats::FormatError;
+use crate::formats::limits::check_columns;
 
 /// The matrix whose parts (`data`, `indices`, `indptr`, `_shape`) are in a dictionary.
 ///
@@ -26,6 +27,7 @@ pub(super) fn read(arena: &Arena<'_>, state: Value) -> Result<Csr<f32>, FormatEr
         column_indices(indices, columns, data.count()).map_err(|error| error.in_member("indices"))?;
     let values = (0..data.count()).map(|place| data.float(place)).collect();
     let (offsets, indices, values) = sorted(offsets, columns_of_entries, values);
+    check_columns(columns as usize, values.len()).map_err(|error| error.in_member("_shape"))?;
     Csr::new(rows, columns as usize, offsets, indices, values)
         .map_err(|error| FormatError::new(error.to_string()))
 }

@@ -5,6 +5,7 @@ use std::io::{Read, Seek};
 use abyssal_tensor::Csr;
 
 use crate::formats::FormatError;
+use crate::formats::limits::check_side;
 use crate::formats::npy::Array;
 use crate::formats::npz::Npz;
 
@@ -52,7 +53,10 @@ impl Compressed {
             check_length(array.shape.iter().product(), entries, &indptr)?;
             array.into_floats()
         })?;
-        check_dimension(width, entries).map_err(|error| error.in_member(&shape))?;
+        // As many as lines are no more than the offsets bring: adjacency matrices are square.
+        if width > lines {
+            check_side(width, entries).map_err(|error| error.in_member(&shape))?;
+        }
         Ok(Self { lines, width, offsets, indices: targets, values })
     }
 
@@ -122,17 +126,6 @@ pub(super) fn read_shape<R: Read + Seek>(
     let shown = &shape[..shape.len().min(4)];
     let reason = format!("is {shown:?}, where the numbers of rows and columns are needed, each below 2³²");
     Err(FormatError::new(reason).in_member(name))
-}
-
-/// Refuses dimensions that no array of the file bounds, where memory for each line would be all that they bring.
-pub(super) fn check_dimension(length: usize, entries: usize) -> Result<(), FormatError> {
-    const FREE: usize = 10_000_000;
-    if length > entries.saturating_add(FREE) {
-        let reason =
-            format!("tells of {length} rows or columns for {entries} entries; leave out the empty ones");
-        return Err(FormatError::new(reason));
-    }
-    Ok(())
 }
 
 pub(super) fn check_length(length: usize, entries: usize, told_by: &str) -> Result<(), FormatError> {

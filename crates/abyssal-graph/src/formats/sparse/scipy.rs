@@ -4,8 +4,9 @@ use std::io::{Read, Seek};
 
 use abyssal_tensor::Csr;
 
-use super::compressed::{Compressed, Lines, check_dimension, check_length, read_shape};
+use super::compressed::{Compressed, Lines, check_length, read_shape};
 use crate::formats::FormatError;
+use crate::formats::limits::check_side;
 use crate::formats::npy::Array;
 use crate::formats::npz::Npz;
 
@@ -39,7 +40,7 @@ fn read_entries<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Csr<f32>, FormatErro
     let (height, width) = read_shape(npz, "shape")?;
     let rows = read_places(npz, "row", height)?;
     for length in [height, width] {
-        check_dimension(length, rows.len()).map_err(|error| error.in_member("shape"))?;
+        check_side(length, rows.len()).map_err(|error| error.in_member("shape"))?;
     }
     let columns = read_places(npz, "col", width)?;
     check_length(columns.len(), rows.len(), "row").map_err(|error| error.in_member("col"))?;

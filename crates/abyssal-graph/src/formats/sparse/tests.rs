@@ -118,8 +118,16 @@ fn a_shape_that_is_none_is_refused() {
 
 #[test]
 fn columns_beyond_all_measure_are_refused() {
-    let error = error("shape", integers(&[2, i32::MAX]));
-    assert!(error.starts_with("tells of 2147483647 rows or columns for 3 entries"), "{error}");
+    for columns in [i32::MAX, 10_000_000, (1 << 20) + 4] {
+        let error = error("shape", integers(&[2, columns]));
+        assert!(error.starts_with(&format!("tells of {columns} rows or columns for 3 entries")), "{error}");
+    }
+}
+
+#[test]
+fn features_of_hashed_words_may_be_wide() {
+    let wide = csr(&mut npz(&replaced("shape", integers(&[2, 1 << 20]))), "").unwrap();
+    assert_eq!(wide.columns(), 1 << 20);
 }
 
 #[test]

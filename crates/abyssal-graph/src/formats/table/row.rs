@@ -2,10 +2,8 @@
 
 use csv::StringRecord;
 
+use super::super::limits::LARGEST_CLASS;
 use super::super::{FormatError, Place};
-
-/// The largest class that has a number for its name. Models keep weights for every class up to it.
-const LARGEST_CLASS: u32 = (1 << 16) - 1;
 
 /// One row of a table, and the line it begins on.
 #[derive(Clone, Debug, Default)]
