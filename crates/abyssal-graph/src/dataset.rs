@@ -123,6 +123,11 @@ impl Dataset {
         name_or_number(&self.node_names, node)
     }
 
+    /// The names of classes and of nodes; nothing where they have only numbers.
+    pub(crate) fn names(&self) -> (&[String], &[String]) {
+        (&self.class_names, &self.node_names)
+    }
+
     /// Which nodes teach, which choose the model, and which judge it.
     pub fn split(&self) -> &Split {
         &self.split
