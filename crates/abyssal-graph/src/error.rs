@@ -239,6 +239,25 @@ pub enum GraphError {
         /// The first file that is missing.
         missing: String,
     },
+    /// A file of a benchmark that is another one than was published.
+    #[error(
+        "{} is not the file {name} was published with: {what} is {found} where that file has {expected}. It may have \
+         been copied in part or edited: get it again with abyssal datasets fetch {name} --force, or keep files that were \
+         changed on purpose as a graph of their own with abyssal datasets import",
+        path.display()
+    )]
+    AlteredFile {
+        /// The benchmark.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// What was compared.
+        what: &'static str,
+        /// What the file has.
+        found: String,
+        /// What the published one has.
+        expected: String,
+    },
     /// A name that cannot be given to an imported graph.
     #[error("`{name}` cannot be the name of a dataset; use letters, digits, `-`, `_` and `.`")]
     InvalidName {

@@ -227,6 +227,32 @@ fn defaults_are_those_of_the_papers_loader() {
     }
 }
 
+/// An edge more or less would go unnoticed otherwise, under the name of the benchmark.
+#[test]
+fn a_byte_that_changed_is_told_with_its_file() {
+    let Some(data) = data() else { return };
+    let copy = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(copy.path().join("texas")).unwrap();
+    let files = ["texas/out1_node_feature_label.txt", "texas/out1_graph_edges.txt"];
+    for file in files {
+        std::fs::copy(data.join(file), copy.path().join(file)).unwrap();
+    }
+    let library = Library::new(copy.path(), None);
+    assert_eq!(library.read("texas").unwrap().nodes, 183);
+    for file in files {
+        let path = copy.path().join(file);
+        let original = std::fs::read(&path).unwrap();
+        let mut bytes = original.clone();
+        // The last digit but a line's end.
+        let place = bytes.iter().rposition(u8::is_ascii_digit).unwrap();
+        bytes[place] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let error = library.read("texas").unwrap_err().to_string();
+        assert!(error.contains(&format!("{} is not the file texas", path.display())), "{error}");
+        std::fs::write(&path, original).unwrap();
+    }
+}
+
 /// The paper's heterophilous graphs are joined by likeness of features.
 #[test]
 fn nearest_neighbours_take_the_place_of_edges() {

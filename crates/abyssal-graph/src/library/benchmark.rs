@@ -8,7 +8,7 @@ use crate::catalogue::{Benchmark, Format, RemoteFile};
 use crate::formats::npz::{self, Npz};
 use crate::formats::{FormatError, RawDataset, geom_gcn, gnn_benchmark, ogb, planetoid};
 use crate::preparation::{PaperSplit, Preparation};
-use crate::{GraphError, Split, SplitRule};
+use crate::{Fingerprint, GraphError, Split, SplitRule};
 
 /// What the four files whose sums nobody published must say: path and [`RawDataset::fingerprint`].
 ///
@@ -35,28 +35,89 @@ const CONTENTS: &[(&str, &str)] = &[
 /// # Errors
 /// If it cannot be read, or says something else than it should.
 pub fn check_contents(file: &RemoteFile, path: &Path) -> Result<(), String> {
-    let Some((_, expected)) = CONTENTS.iter().find(|(name, _)| *name == file.path) else {
+    let Some(expected) = contents_of(&file.path) else {
         return Err(format!("{} has no known sum and no known contents", file.path));
     };
     let raw = gnn_benchmark::read(path).map_err(|error| error.to_string())?;
     match raw.fingerprint() {
-        found if found == *expected => Ok(()),
+        found if found == expected => Ok(()),
         found => Err(format!("its contents have the fingerprint {found} instead of {expected}")),
     }
 }
 
-/// Every file a benchmark is read from, with its path inside the data directory.
-pub(super) fn local_files(data: &Path, benchmark: &Benchmark) -> Result<Vec<(String, PathBuf)>, GraphError> {
+/// A file a benchmark is read from.
+struct LocalFile {
+    /// Its path inside the data directory, or inside the directory an archive was unpacked to.
+    name: String,
+    path: PathBuf,
+    /// The SHA-256 it must have; `None` where that is not known.
+    expected: Option<&'static str>,
+}
+
+/// Path and SHA-256 of every file a benchmark is read from. Numbers bear the name of the benchmark, so files that are
+/// not the published ones are refused; where no sum is known, [`verify_contents`] tells.
+///
+/// # Errors
+/// If a file cannot be read, or has another sum than it must have.
+pub(super) fn verified_sums(data: &Path, benchmark: &Benchmark) -> Result<Vec<(String, String)>, GraphError> {
+    let sum = |LocalFile { name, path, expected }| {
+        let mut file = File::open(&path).map_err(GraphError::io("read", &path))?;
+        let found = Fingerprint::of_reader(&mut file).map_err(GraphError::io("read", &path))?;
+        match expected {
+            Some(expected) if expected != found => Err(GraphError::AlteredFile {
+                name: benchmark.name.to_string(),
+                path,
+                what: "its SHA-256",
+                found,
+                expected: expected.to_string(),
+            }),
+            _ => Ok((name, found)),
+        }
+    };
+    local_files(data, benchmark)?.into_iter().map(sum).collect()
+}
+
+/// Checks what was read from a file whose sum is not known.
+///
+/// # Errors
+/// If it is something else than the published file says.
+pub(super) fn verify_contents(
+    data: &Path,
+    benchmark: &Benchmark,
+    raw: &RawDataset,
+) -> Result<(), GraphError> {
+    let path = format!("{}/{}", benchmark.directory, benchmark.names[0]);
+    let Some(expected) = contents_of(&path) else { return Ok(()) };
+    match raw.fingerprint() {
+        found if found == expected => Ok(()),
+        found => Err(GraphError::AlteredFile {
+            name: benchmark.name.to_string(),
+            path: data.join(path),
+            what: "the fingerprint of its contents",
+            found,
+            expected: expected.to_string(),
+        }),
+    }
+}
+
+/// The fingerprint of what a file must say; `None` if its sum is known instead.
+fn contents_of(path: &str) -> Option<&'static str> {
+    CONTENTS.iter().find(|(name, _)| *name == path).map(|&(_, expected)| expected)
+}
+
+/// Every file a benchmark is read from. Nobody published the sums of what an archive is unpacked to.
+fn local_files(data: &Path, benchmark: &Benchmark) -> Result<Vec<LocalFile>, GraphError> {
     if let Some(directory) = unpacked(data, benchmark) {
         let mut files = Vec::new();
         files_below(&directory, "", &mut files).map_err(GraphError::io("read", &directory))?;
-        return Ok(files);
+        let file = |(name, path)| LocalFile { name, path, expected: None };
+        return Ok(files.into_iter().map(file).collect());
     }
     let files = benchmark.files().into_iter().map(|file| {
         let path = data.join(&file.path);
-        (file.path, path)
+        LocalFile { name: file.path, path, expected: file.sha256 }
     });
-    Ok(files.filter(|(_, path)| path.is_file()).collect())
+    Ok(files.filter(|file| file.path.is_file()).collect())
 }
 
 /// Checks that the files are there. Files of splits may be missing: then the dataset has none of these splits.
@@ -166,13 +227,49 @@ fn read_split(path: &Path, nodes: usize) -> Result<Split, GraphError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Library;
 
     #[test]
     fn every_file_has_a_known_sum_or_known_contents() {
         for file in Benchmark::all().iter().flat_map(|benchmark| benchmark.files()) {
-            let known = CONTENTS.iter().any(|(path, _)| *path == file.path);
-            assert!(known != file.sha256.is_some(), "{}", file.path);
+            assert!(contents_of(&file.path).is_some() != file.sha256.is_some(), "{}", file.path);
         }
+    }
+
+    /// A benchmark's files as others would have them: a graph of three nodes in the format of Texas.
+    fn write_texas(data: &Path) {
+        let directory = data.join("texas");
+        fs::create_dir_all(&directory).unwrap();
+        let nodes = "node_id\tfeature\tlabel\n0\t1,0\t0\n1\t0,1\t1\n2\t1,1\t0\n";
+        fs::write(directory.join("out1_node_feature_label.txt"), nodes).unwrap();
+        fs::write(directory.join("out1_graph_edges.txt"), "node_id\tnode_id\n0\t1\n1\t2\n").unwrap();
+    }
+
+    #[test]
+    fn files_that_are_not_the_published_ones_are_named() {
+        let data = tempfile::tempdir().unwrap();
+        write_texas(data.path());
+        let error = Library::new(data.path(), None).read("texas").unwrap_err();
+        let text = error.to_string();
+        let GraphError::AlteredFile { path, what, found, expected, .. } = error else { panic!("{text}") };
+        assert_eq!(path, data.path().join("texas/out1_node_feature_label.txt"));
+        assert_eq!((what, found.len(), expected.len()), ("its SHA-256", 64, 64));
+        assert!(
+            text.contains("abyssal datasets fetch texas --force") && text.contains("datasets import"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn contents_that_are_not_the_published_ones_are_named() {
+        let data = tempfile::tempdir().unwrap();
+        write_texas(data.path());
+        let texas = data.path().join("texas");
+        let raw = geom_gcn::read(&texas, geom_gcn::FeatureEncoding::Dense).unwrap();
+        let photo = Benchmark::named("amazon-photo").unwrap();
+        let error = verify_contents(data.path(), photo, &raw).unwrap_err().to_string();
+        assert!(error.contains("amazon_electronics_photo.npz is not the file amazon-photo"), "{error}");
+        assert!(verify_contents(data.path(), Benchmark::named("texas").unwrap(), &raw).is_ok());
     }
 
     #[test]
@@ -189,7 +286,7 @@ mod tests {
             fs::write(directory.join(name), "").unwrap();
         }
         let names = |data: &Path| -> Vec<String> {
-            local_files(data, benchmark).unwrap().into_iter().map(|(name, _)| name).collect()
+            local_files(data, benchmark).unwrap().into_iter().map(|file| file.name).collect()
         };
         assert!(check_present(data.path(), benchmark).is_ok());
         assert_eq!(

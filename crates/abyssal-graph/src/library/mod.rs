@@ -79,7 +79,8 @@ impl Library {
     /// What the files of a benchmark or an imported graph say.
     ///
     /// # Errors
-    /// If there is no such dataset, or its files are missing or damaged.
+    /// If there is no such dataset, its files are missing or damaged, or those of a benchmark are not the published
+    /// ones.
     pub fn read(&self, name: &str) -> Result<RawDataset, GraphError> {
         self.check_present(name)?;
         let Some(benchmark) = Benchmark::named(name) else {
@@ -87,10 +88,11 @@ impl Library {
             let bytes = fs::read(&path).map_err(GraphError::io("read", &path))?;
             return container::read(&bytes).map_err(|error| error.in_file(&path));
         };
-        let files = benchmark::local_files(&self.data_directory, benchmark)?;
-        let key = cache::key(name, &files)?;
-        cache::get_or_parse(self.cache_directory.as_deref(), &key, || {
-            benchmark::parse(&self.data_directory, benchmark)
+        let sums = benchmark::verified_sums(&self.data_directory, benchmark)?;
+        cache::get_or_parse(self.cache_directory.as_deref(), &cache::key(name, &sums), || {
+            let raw = benchmark::parse(&self.data_directory, benchmark)?;
+            benchmark::verify_contents(&self.data_directory, benchmark, &raw)?;
+            Ok(raw)
         })
     }
 
