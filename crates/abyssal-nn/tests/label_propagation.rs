@@ -79,6 +79,16 @@ fn labels_stay_in_their_component() {
     }
 }
 
+/// Values that are no numbers do not rest: steps go on, and they spread until they are noticed.
+#[test]
+fn what_is_no_number_is_not_taken_for_rest() {
+    let entries = vec![(0, 0, f64::NAN), (1, 0, 0.5), (2, 1, 0.5)];
+    let operator = SparseOperator::new(Csr::from_entries(3, 3, entries).unwrap());
+    let settings = LabelPropagation { share: 0.5, steps: 3, tolerance: 10.0 };
+    let scores = settings.iterate(&operator, &Targets { rows: vec![0], classes: vec![0] }, 1);
+    assert!(scores.get(2, 0).is_nan(), "{scores:?}");
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let problem = Problem::new(connected_graph(3000, 9000, 1), random_features(3000, 1, 2), 5);
