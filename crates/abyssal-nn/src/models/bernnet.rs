@@ -7,6 +7,7 @@ use std::sync::Arc;
 use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
+use abyssal_tensor::gemm::product;
 use abyssal_tensor::ops::Activation;
 use abyssal_tensor::tape::Variable;
 use abyssal_tensor::{Initialization, Matrix, Scalar};
@@ -115,23 +116,33 @@ impl<T: Scalar> Model<T> for Bernnet<T> {
     }
 }
 
-/// Row k has the coefficients of `C(K,k)/2^K·(1+x)^{K-k}·(1-x)^k` in Chebyshev's basis.
+/// Row k has the coefficients of `C(K,k)/2^K·(1+x)^{K-k}·(1-x)^k` in Chebyshev's basis. Shape (K+1)×(K+1).
 ///
 /// `x = cos φ` is an eigenvalue of `P`. The coefficients are cosine sums over `K + 1` angles, which are exact for
-/// polynomials of this order.
+/// polynomials of this order: a product of the polynomials' values with a table of cosines.
 fn bernstein_in_chebyshev(order: usize) -> Matrix<f64> {
     let points = order + 1;
-    let angle = |point: usize| PI * (point as f64 + 0.5) / points as f64;
-    // ((1+x)/2)^(K-k)·((1-x)/2)^k·C(K,k), through logarithms: at high orders the factors leave the numbers.
-    let value = |k: usize, x: f64| {
-        let (low, high) = ((1.0 + x) / 2.0, (1.0 - x) / 2.0);
-        let logarithm: f64 = (1..=k).map(|i| ((order - k + i) as f64 / i as f64).ln()).sum();
-        (logarithm + (order - k) as f64 * low.ln() + k as f64 * high.ln()).exp()
-    };
-    Matrix::from_fn(points, points, |k, j| {
-        let sum: f64 =
-            (0..points).map(|point| value(k, angle(point).cos()) * (j as f64 * angle(point)).cos()).sum();
-        sum * if j == 0 { 1.0 } else { 2.0 } / points as f64
+    // j·φ_point with φ_point = π·(2·point + 1)/(2K + 2), by its multiple of π/(2K + 2), which repeats after 4K + 4.
+    let cosines: Vec<f64> =
+        (0..4 * points).map(|step| (PI * step as f64 / (2 * points) as f64).cos()).collect();
+    let cosine = |j: usize, point: usize| cosines[j * (2 * point + 1) % cosines.len()];
+    let basis = Matrix::from_fn(points, points, |point, j| {
+        cosine(j, point) * if j == 0 { 1.0 } else { 2.0 } / points as f64
+    });
+    product(&bernstein_values(order, |point| cosine(1, point)), &basis)
+}
+
+/// `C(K,k)·((1+x)/2)^(K-k)·((1-x)/2)^k` in row k, for one x a column.
+///
+/// Through logarithms: at high orders the factors leave the numbers.
+fn bernstein_values(order: usize, x: impl Fn(usize) -> f64) -> Matrix<f64> {
+    let logarithms: Vec<(f64, f64)> =
+        (0..=order).map(x).map(|x| (((1.0 + x) / 2.0).ln(), ((1.0 - x) / 2.0).ln())).collect();
+    let binomials: Vec<f64> =
+        (0..=order).map(|k| (1..=k).map(|i| ((order - k + i) as f64 / i as f64).ln()).sum()).collect();
+    Matrix::from_fn(order + 1, order + 1, |k, point| {
+        let (low, high) = logarithms[point];
+        (binomials[k] + (order - k) as f64 * low + k as f64 * high).exp()
     })
 }
 
@@ -142,7 +153,7 @@ mod tests {
     /// Bernstein's polynomials sum to 1, so that `θ = 1` lets everything pass; single ones are as defined.
     #[test]
     fn the_basis_is_changed() {
-        for order in [1, 2, 10, 64] {
+        for order in [1, 2, 10, 64, 256] {
             let change = bernstein_in_chebyshev(order);
             for j in 0..=order {
                 let sum: f64 = (0..=order).map(|k| change.get(k, j)).sum();
