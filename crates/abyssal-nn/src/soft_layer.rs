@@ -43,7 +43,10 @@ impl Rank {
     pub fn count(self, width: usize, rounding: RankRounding) -> usize {
         let count = match (self, rounding) {
             (Rank::Count(count), _) => count,
-            (Rank::Ratio(ratio), RankRounding::Ceiling) => (width as f64 * ratio).ceil() as usize,
+            (Rank::Ratio(ratio), RankRounding::Ceiling) => {
+                // 100·0.07 is a little more than 7 in floating point, and means 7.
+                (width as f64 * ratio * (1.0 - 2.0 * f64::EPSILON)).ceil() as usize
+            }
             (Rank::Ratio(ratio), RankRounding::FloorPlusOne) => (width as f64 * ratio).floor() as usize + 1,
         };
         count.clamp(1, width)
@@ -187,6 +190,17 @@ impl SoftLayer {
 mod tests {
     use super::*;
 
+    /// A share `count / width`, however it was rounded, means this count.
+    #[test]
+    fn rounding_errors_do_not_raise_a_rank() {
+        for width in 1..=512 {
+            for count in 1..=width {
+                let ratio = Rank::Ratio(count as f64 / width as f64);
+                assert_eq!(ratio.count(width, RankRounding::Ceiling), count, "{count} of {width}");
+            }
+        }
+    }
+
     #[test]
     fn ranks_become_counts() {
         assert_eq!(Rank::Ratio(0.99).count(64, RankRounding::Ceiling), 64);
@@ -195,6 +209,9 @@ mod tests {
         assert_eq!(Rank::Ratio(0.5).count(64, RankRounding::Ceiling), 32);
         assert_eq!(Rank::Ratio(0.5).count(64, RankRounding::FloorPlusOne), 33);
         assert_eq!(Rank::Ratio(1.0).count(64, RankRounding::FloorPlusOne), 64);
+        for (ratio, count) in [(0.07, 7), (0.14, 14), (0.55, 55), (0.551, 56), (1.0, 100)] {
+            assert_eq!(Rank::Ratio(ratio).count(100, RankRounding::Ceiling), count, "{ratio}");
+        }
         assert_eq!(Rank::Count(10).count(64, RankRounding::Ceiling), 10);
         assert_eq!(Rank::Count(100).count(64, RankRounding::Ceiling), 64);
     }
