@@ -225,8 +225,8 @@ impl<T: Scalar> GraphInput<T> {
     /// `Â·E·W`, in the cheaper order. Shapes: E is n×f, W f×d.
     ///
     /// The product with Â costs (stored entries)·(width), so it goes where the matrix is narrower: `Â(EW)` unless
-    /// W widens. Sparse features are always transformed first, since `ÂX` has many more entries than `X`. Where
-    /// nothing is dropped from dense features, `ÂX` is constant and computed once.
+    /// W widens. Sparse features are always transformed first, since `ÂX` has many more entries than `X`. Where W
+    /// widens dense features and nothing is dropped from them, `ÂX` is constant and computed once.
     pub fn propagate_transformed(
         &self,
         tape: &Tape<T>,

@@ -14,6 +14,9 @@ use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass}
 
 /// `H ← ELU(Agg(H; W_t, s_t, t_t) + b_t)` with `Agg` the attention of [`GatAggregation`], its heads side by side; the
 /// last layer goes straight to the classes, with the mean over its heads and without ELU.
+///
+/// The released code draws a dropout mask of the input for each head, drops `W h_j` once more before it is summed, and
+/// adds a bias to either term of a score. Here one mask serves all heads, and there is neither of the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct GatConfig {

@@ -14,6 +14,9 @@ use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass}
 
 /// `H ← ReLU(ReLU(Agg(H; W_t, ε_t) + b_t)·V_t + c_t)` with `Agg` of [`GinAggregation`]: a perceptron of two linear maps on
 /// `(1 + ε)·h_i + N_j h_j`. The last layer goes straight to the classes, without the outer ReLU.
+///
+/// The released code classifies whole graphs: it has BatchNorm before both ReLUs, and adds up the scores of linear
+/// classifiers on the input and on every layer. Here there is neither.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct GinConfig {

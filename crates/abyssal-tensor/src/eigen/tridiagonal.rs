@@ -223,8 +223,9 @@ fn subtract_pair(values: &mut [Register], (a, b): (f64, f64), (v, w): (&[Registe
     }
 }
 
-/// Turns `x` into `v`, with `v/‖x‖` of about length 1: `x - ‖x‖·e_last` or `x + ‖x‖·e_last`, whichever cancels nothing. Gives the one value
-/// that `H·x` has left, and `τ`. Values after the last must be zero.
+/// Turns `x` into `v = (x - s·e_last)/‖x‖`, where `s` is `‖x‖` or `-‖x‖`, whichever cancels nothing; `v` has a length from √2 to 2. Gives
+/// `s`, the one value that `H·x` has left, and `τ = 2/‖v‖²`; where all values but the last are negligible, `v = 0`, `s = x_last` and
+/// `τ = 0`. Values after the last must be zero.
 #[inline(always)]
 fn reflector(vector: &mut [Register], last: usize) -> (f64, f64) {
     let pivot = at(vector, last);
