@@ -1,5 +1,7 @@
 //! Which epoch's weights are the result.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::EpochMetrics;
@@ -14,6 +16,15 @@ pub enum Selection {
     /// Ties in validation accuracy go to the larger *test* accuracy, as in the released code. For comparison only:
     /// it looks at the test set, and is worth up to a point.
     Paper,
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Strict => "strict",
+            Self::Paper => "paper",
+        })
+    }
 }
 
 impl Selection {
@@ -49,10 +60,11 @@ impl Best {
         }
     }
 
-    /// The last epoch that was better than all before it, in validation accuracy (under the given rule) or in validation
-    /// loss; 0 before the first one. Patience counts from here: the loss often still falls where accuracy rests.
-    pub fn last_progress(&self, selection: Selection) -> usize {
-        let epochs = [self.under(selection), self.lowest_loss.as_ref()];
+    /// The last epoch that was better than all before it, in validation accuracy (under strict selection, whichever
+    /// chooses the result: when to stop is no business of test nodes) or in validation loss; 0 before the first one.
+    /// Patience counts from here: the loss often still falls where accuracy rests.
+    pub fn last_progress(&self) -> usize {
+        let epochs = [self.strict.as_ref(), self.lowest_loss.as_ref()];
         epochs.into_iter().flatten().map(|metrics| metrics.epoch).max().unwrap_or(0)
     }
 
@@ -104,13 +116,21 @@ mod tests {
     #[test]
     fn a_lower_loss_is_progress_too() {
         let mut best = Best::default();
-        assert_eq!(best.last_progress(Selection::Strict), 0);
+        assert_eq!(best.last_progress(), 0);
         for (epoch, validation, loss, progress) in
             [(1, 0.7, 1.0, 1), (2, 0.6, 0.9, 2), (3, 0.6, 1.2, 2), (4, 0.8, 1.5, 4), (5, 0.7, 1.0, 4)]
         {
             best.update(&metrics(epoch, validation, loss, 0.5), Selection::Strict);
-            assert_eq!(best.last_progress(Selection::Strict), progress, "epoch {epoch}");
+            assert_eq!(best.last_progress(), progress, "epoch {epoch}");
         }
         assert_eq!(best.strict.unwrap().epoch, 4);
+    }
+
+    #[test]
+    fn a_larger_test_accuracy_is_no_progress() {
+        let mut best = Best::default();
+        best.update(&metrics(1, 0.8, 1.0, 0.5), Selection::Paper);
+        assert!(best.update(&metrics(2, 0.8, 1.1, 0.9), Selection::Paper), "the paper's rule takes it");
+        assert_eq!(best.last_progress(), 1);
     }
 }

@@ -157,8 +157,7 @@ impl Trainer {
             None => (train.patience, 0),
             Some(course) => (course.fine_tuning_patience, course.task_epochs()),
         };
-        let waiting =
-            self.state.epoch.saturating_sub(self.state.best.last_progress(train.selection).max(since));
+        let waiting = self.state.epoch.saturating_sub(self.state.best.last_progress().max(since));
         self.state.epoch >= self.epochs() || (patience > 0 && waiting >= patience)
     }
 

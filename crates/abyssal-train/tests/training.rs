@@ -55,7 +55,7 @@ fn patience_stops_a_run_that_no_longer_improves() {
     let config = config(&[("train.patience", 5.into()), ("train.epochs", 5000.into())]);
     let (trainer, history) = train(&config);
     assert!(history.len() < 5000);
-    assert_eq!(history.len(), trainer.state().best.last_progress(Selection::Strict) + 5);
+    assert_eq!(history.len(), trainer.state().best.last_progress() + 5);
 }
 
 /// The kept weights are those of the selected epoch: training to just there ends with the same ones.

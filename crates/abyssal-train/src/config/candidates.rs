@@ -5,10 +5,12 @@ use toml::{Table, Value};
 
 use super::resolve::{METHOD, convert, last};
 use super::{CandidateConfig, CandidateGraph, Config, Same, TeacherConfig};
-use crate::TrainError;
+use crate::{Selection, TrainError};
 
 /// The setting that names the candidates.
 pub(super) const MODELS: &str = "teacher.models";
+/// The setting that chooses an epoch.
+const SELECTION: &str = "train.selection";
 
 /// The teacher with every candidate that is asked for; its other settings are their defaults.
 pub(super) fn resolve(
@@ -92,9 +94,17 @@ fn candidate(
     settings.push(("preset".to_string(), Value::try_from(student.preset).expect("a name")));
     settings.push(("data.name".to_string(), student.data.name().into()));
     settings.push((METHOD.to_string(), "direct".into()));
+    settings.push((SELECTION.to_string(), selection(of_preset, given)));
     settings.extend(own);
     let config = Config::assemble(settings).map_err(|error| error.of_teacher(&prefix))?;
     config.train.validate().map_err(|error| error.of_teacher(&prefix))?;
     config.model.validate()?;
     Ok(CandidateConfig { graph, model: config.model, train: config.train })
+}
+
+/// How the student selects its epoch, and so its teachers theirs: test nodes that choose what a teacher says would enter
+/// the result of a student that is strict about them.
+fn selection(of_preset: &[(String, Value)], given: &[(String, Value)]) -> Value {
+    let chosen = last(given, SELECTION).or_else(|| last(of_preset, SELECTION));
+    chosen.cloned().unwrap_or_else(|| Selection::default().to_string().into())
 }

@@ -213,7 +213,20 @@ impl Config {
         if let Some(curriculum) = &self.curriculum {
             curriculum.validate()?;
         }
-        self.teacher.as_ref().map_or(Ok(()), TeacherConfig::validate)
+        let Some(teacher) = &self.teacher else { return Ok(()) };
+        teacher.validate()?;
+        self.validate_selection_of(teacher)
+    }
+
+    /// A result tells one rule; the epochs of its teachers must not have been chosen by another.
+    fn validate_selection_of(&self, teacher: &TeacherConfig) -> Result<(), TrainError> {
+        let rule = self.train.selection;
+        for (name, candidate) in &teacher.candidates {
+            let (key, other) = (format!("teacher.{name}.train.selection"), candidate.train.selection);
+            let reason = format!("it must be that of the student, train.selection = {rule}; leave it out");
+            require(other == rule, &key, other, &reason)?;
+        }
+        Ok(())
     }
 
     /// The contents of `config.toml`.

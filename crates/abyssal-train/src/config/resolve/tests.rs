@@ -159,6 +159,30 @@ fn teachers_have_settings_of_their_own() {
     assert_eq!(panel.teacher.unwrap().models, TeacherConfig::PANEL_MODELS);
 }
 
+/// Test nodes must not choose what a teacher says to a student that is strict about them.
+#[test]
+fn teachers_select_as_their_student_does() {
+    let given = |more: &[(&str, Value)]| {
+        let models = Value::Array(vec!["gcn".into(), "self".into()]);
+        let all = [("data.name", "cora".into()), ("preset", "reference".into()), ("teacher.models", models)];
+        resolve(&[&all[..], more].concat())
+    };
+    for (more, expected) in
+        [(&[][..], Selection::Paper), (&[("train.selection", "strict".into())], Selection::Strict)]
+    {
+        let config = given(more).unwrap();
+        assert_eq!(config.train.selection, expected);
+        for (name, candidate) in config.teacher.unwrap().candidates {
+            assert_eq!(candidate.train.selection, expected, "{name}");
+        }
+    }
+    let settings =
+        [("train.selection", Value::from("strict")), ("teacher.gcn.train.selection", "paper".into())];
+    let error = given(&settings).unwrap_err().to_string();
+    let expected = "teacher.gcn.train.selection = paper cannot be used: it must be that of the student";
+    assert!(error.contains(expected), "{error}");
+}
+
 #[test]
 fn the_released_code_joins_heterophilous_graphs_by_features() {
     let graph = |preset: &str| {
