@@ -21,8 +21,9 @@ pub(crate) struct Lessons {
     pub(crate) teacher: TeacherRecord,
 }
 
-/// Prepares the lessons of a run. The teacher's probabilities (`teacher.npy`) and the auxiliary graph
-/// (`auxiliary-graph.csv`) are kept in its `directory`. `None` if the teacher's training was interrupted.
+/// Prepares the lessons of a run. The teacher's probabilities as it gave them (`teacher.npy`; a run that takes them for its
+/// `teacher.predictions` tempers them itself) and the auxiliary graph (`auxiliary-graph.csv`) are kept in its `directory`.
+/// `None` if the teacher's training was interrupted.
 pub(crate) fn prepare(
     directory: &Path,
     teachers: &Path,
@@ -41,15 +42,15 @@ pub(crate) fn prepare(
             }
         }
     };
-    let Teaching { probabilities, embeddings, mut record } = teaching;
-    record.temperature = find_temperature(&probabilities, curriculum.temperature)?;
-    let probabilities = tempered(&probabilities, record.temperature);
+    let Teaching { probabilities: given, embeddings, mut record } = teaching;
+    record.temperature = find_temperature(&given, curriculum.temperature)?;
+    let probabilities = tempered(&given, record.temperature);
     record.entropy = mean_entropy(&probabilities);
     let known = targets(dataset, dataset.split().train());
     let labels = SoftLabels::estimated(&probabilities, &known)?.filtered(&known, curriculum.filtered);
     let weights = auxiliary_graph(curriculum, dataset, &embeddings)?;
     let tasks = Smoother::new(&weights).tasks(labels, curriculum.steps);
-    write_atomically(&directory.join("teacher.npy"), &npy::to_bytes(&probabilities))?;
+    write_atomically(&directory.join("teacher.npy"), &npy::to_bytes(&given))?;
     write_atomically(&directory.join("auxiliary-graph.csv"), &auxiliary_graph_to_csv(&weights))?;
     Ok(Some(Lessons { course: Course::new(curriculum, config.train.epochs, &tasks), teacher: record }))
 }

@@ -159,11 +159,13 @@ fn read_npy(path: &Path) -> Matrix<f32> {
 /// What a teacher said, read from a file, teaches the same as the teacher itself.
 #[test]
 fn predictions_from_a_file_teach_like_their_model() {
-    let input = ("curriculum.graph", Value::from("input"));
-    let (directory, result, _) = run(&config(std::slice::from_ref(&input)));
+    let settings = [("curriculum.graph", Value::from("input")), ("curriculum.temperature", Value::from(0.5))];
+    let (directory, result, _) = run(&config(&settings));
     let said = directory.path().join("run/teacher.npy");
+    let [input, temperature] = settings;
     let from_file = config(&[
         input,
+        temperature,
         ("teacher.models", models(&[])),
         ("teacher.predictions", said.to_string_lossy().as_ref().into()),
     ]);
@@ -173,6 +175,7 @@ fn predictions_from_a_file_teach_like_their_model() {
     let (teacher, original) = (taught.teacher.unwrap(), result.teacher.unwrap());
     assert_eq!(teacher.name, "teacher.npy");
     assert_eq!(teacher.test_accuracy, original.test_accuracy);
+    assert_eq!(teacher.entropy, original.entropy);
 }
 
 /// An untrained perceptron against a trained GCN: the better one on the validation nodes teaches.
