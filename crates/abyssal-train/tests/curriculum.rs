@@ -250,15 +250,16 @@ fn rounds_let_students_teach() {
 
 #[test]
 fn runs_of_a_session_share_teachers_where_they_are_asked_to() {
-    for (shared, expected) in [(true, 1), (false, 2)] {
+    for (shared, rounds, expected) in [(true, 1, 1), (false, 1, 2), (true, 2, 2), (false, 2, 4)] {
         let directory = tempfile::tempdir().unwrap();
-        let configs = (0..2).map(|seed| Config { seed, ..config(&[("teacher.shared", shared.into())]) });
+        let settings = [("teacher.shared", shared.into()), ("teacher.rounds", Value::from(rounds))];
+        let configs = (0..2).map(|seed| Config { seed, ..config(&settings) });
         let session = Session::create(directory.path(), &configs.collect::<Vec<_>>()).unwrap();
         for planned in &session.runs {
             run_in(&planned.directory, &planned.config);
         }
         let teachers = std::fs::read_dir(directory.path().join("teachers")).unwrap().count();
-        assert_eq!(teachers, expected, "shared = {shared}");
+        assert_eq!(teachers, expected, "shared = {shared}, rounds = {rounds}");
     }
 }
 

@@ -78,7 +78,9 @@ impl Hearing<'_, '_> {
     fn hear_last_student(&mut self) -> Result<Option<Teaching>, TrainError> {
         let (round, rounds) = (self.teacher.rounds - 1, self.teacher.rounds);
         let earlier = TeacherConfig { rounds: round, ..self.teacher.clone() };
-        let student = Config { teacher: Some(earlier), ..self.config.clone() };
+        // Runs that share their teacher share this one too.
+        let seed = if self.teacher.shared { 0 } else { self.config.seed };
+        let student = Config { seed, teacher: Some(earlier), ..self.config.clone() };
         let role = Role::Round { number: round, of: rounds };
         let heard = self.hear_run(&format!("round-{round}"), &student, role)?;
         Ok(heard.map(|(voice, seconds)| {
