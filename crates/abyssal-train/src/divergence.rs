@@ -1,10 +1,31 @@
-//! Where numbers left the finite range, for the message of a failed run.
+//! Where numbers left the finite range and what may help, for the message of a failed run.
 
 use std::cell::Cell;
 
 use abyssal_nn::models::Model;
 use abyssal_nn::{GraphInput, Mode, Parameters, Pass};
 use abyssal_tensor::tape::{Pool, Tape};
+
+/// What may help a run that diverged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Steps were too large.
+    LowerLearningRate,
+    /// It had not made a step yet.
+    FewerLayers,
+}
+
+impl Remedy {
+    /// What to do about settings that begin with a prefix: none, or that of a teacher, such as `teacher.gcn.`.
+    pub fn advice(self, prefix: &str) -> String {
+        match self {
+            Self::LowerLearningRate => format!("try a lower {prefix}train.learning_rate"),
+            Self::FewerLayers => {
+                "it starts that way: take fewer layers, or a model that normalises them".to_string()
+            }
+        }
+    }
+}
 
 /// Names the first weights and the first layer that are not finite, going through the model once with nothing dropped.
 pub(crate) fn locate(

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use abyssal_graph::GraphError;
 use abyssal_nn::NnError;
 
+use crate::Remedy;
 use crate::memory::{MemoryPlan, readable_bytes};
 
 /// An error of this crate.
@@ -60,14 +61,29 @@ pub enum TrainError {
     #[error(transparent)]
     Data(#[from] GraphError),
     /// Numbers left the finite range during training.
-    #[error("training diverged in epoch {epoch}: {reason}; {advice}")]
+    #[error("training diverged in epoch {epoch}: {reason}; {}", remedy.advice(""))]
     Diverged {
         /// The epoch, counted from 1.
         epoch: usize,
         /// What was seen.
         reason: String,
-        /// What to do about it.
-        advice: &'static str,
+        /// What may help.
+        remedy: Remedy,
+    },
+    /// As [`TrainError::Diverged`], of a teacher.
+    #[error(
+        "teacher.{name}: training diverged in epoch {epoch}: {reason}; {}",
+        remedy.advice(&format!("teacher.{name}."))
+    )]
+    TeacherDiverged {
+        /// The teacher.
+        name: String,
+        /// The epoch, counted from 1.
+        epoch: usize,
+        /// What was seen.
+        reason: String,
+        /// What may help.
+        remedy: Remedy,
     },
     /// A teacher that is of no use.
     #[error("the teacher cannot teach: {reason}")]
@@ -190,14 +206,23 @@ pub enum TrainError {
 }
 
 impl TrainError {
-    /// The same error, about a setting of one of the teachers.
-    pub(crate) fn of_teacher(self, prefix: &str) -> Self {
+    /// The same error, about one of the teachers or a setting of it.
+    pub(crate) fn of_teacher(self, name: &str) -> Self {
+        let prefix = format!("teacher.{name}.");
         match self {
             Self::UnknownKey { key, nearest } => {
                 Self::UnknownKey { key: format!("{prefix}{key}"), nearest: format!("{prefix}{nearest}") }
             }
             Self::InvalidValue { key, value, reason } => {
                 Self::InvalidValue { key: format!("{prefix}{key}"), value, reason }
+            }
+            Self::Model(NnError::OutOfRange { key, value, allowed }) => Self::InvalidValue {
+                key: format!("{prefix}model.{key}"),
+                value,
+                reason: format!("it must be {allowed}"),
+            },
+            Self::Diverged { epoch, reason, remedy } => {
+                Self::TeacherDiverged { name: name.to_string(), epoch, reason, remedy }
             }
             other => other,
         }

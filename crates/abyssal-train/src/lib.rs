@@ -40,6 +40,7 @@ mod teacher;
 mod trainer;
 
 pub use config::{Config, CurriculumConfig, TeacherConfig, TrainConfig};
+pub use divergence::Remedy;
 pub use error::TrainError;
 pub use metrics::EpochMetrics;
 pub use result::{DatasetRecord, RunResult, SelectedEpoch, SplitRecord, StageRecord};
@@ -48,5 +49,5 @@ pub use selection::{Best, Selection};
 pub use session::{PlannedRun, Session};
 pub use spread_labels::{SpreadAccuracy, Spreading, spread_labels};
 pub use statistics::{mean, sample_deviation};
-pub use teacher::{CandidateRecord, TeacherRecord, read_predictions};
+pub use teacher::{CandidateRecord, LeftOutRecord, TeacherRecord, read_predictions};
 pub use trainer::{Trainer, TrainerState};

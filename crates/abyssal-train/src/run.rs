@@ -24,7 +24,7 @@ use abyssal_graph::{Dataset, Library, write_atomically};
 use crate::memory::{MemoryPlan, MemorySettings, peak_memory_bytes};
 use crate::result::{Data, graph_of};
 use crate::run_lock::RunLock;
-use crate::teacher::TeacherRecord;
+use crate::teacher::{LeftOutRecord, TeacherRecord};
 use crate::{
     Config, EpochMetrics, RunResult, Selection, StageRecord, TrainError, Trainer, TrainerState, checkpoint,
     lessons, predictions,
@@ -73,6 +73,9 @@ pub trait Observer {
 
     /// An epoch is complete.
     fn epoch(&mut self, metrics: &EpochMetrics);
+
+    /// A candidate cannot teach; others do. The result tells so too.
+    fn left_out(&mut self, _candidate: &LeftOutRecord) {}
 }
 
 /// How a run ended.

@@ -17,7 +17,7 @@ use abyssal_tensor::tape::{Buffer, Pool, Tape};
 use crate::curriculum::{Course, Stage};
 use crate::memory::spares_embeddings;
 use crate::metrics::{accuracy, targets};
-use crate::{Best, Config, EpochMetrics, TrainError, divergence};
+use crate::{Best, Config, EpochMetrics, Remedy, TrainError, divergence};
 
 /// From so many nodes on they are put in an order of their own: the embeddings of fewer are close in any order.
 const ORDERED_NODES: usize = 1 << 13;
@@ -261,11 +261,11 @@ impl Trainer {
     /// The error of a run whose numbers left the finite range in the present epoch.
     fn diverged(&self, seen: String) -> TrainError {
         let place = divergence::locate(&*self.model, &self.state.parameters, &self.input, &self.pool);
-        let advice = match self.state.optimizer.steps() {
-            0 => "it starts that way: take fewer layers, or a model that normalises them",
-            _ => "try a lower train.learning_rate",
+        let remedy = match self.state.optimizer.steps() {
+            0 => Remedy::FewerLayers,
+            _ => Remedy::LowerLearningRate,
         };
-        TrainError::Diverged { epoch: self.state.epoch + 1, reason: format!("{seen}; {place}"), advice }
+        TrainError::Diverged { epoch: self.state.epoch + 1, reason: format!("{seen}; {place}"), remedy }
     }
 
     /// Evaluates the present weights, and computes the step of the next epoch if there is one.

@@ -10,7 +10,8 @@ use abyssal_tensor::ops::Targets;
 use abyssal_train::curriculum::{Course, SoftLabels, Stage};
 use abyssal_train::memory::{MemoryPlan, MemorySettings};
 use abyssal_train::{
-    Config, EpochMetrics, Observer, Outcome, Role, RunDirectory, RunResult, Session, Surroundings, Trainer,
+    Config, EpochMetrics, LeftOutRecord, Observer, Outcome, Role, RunDirectory, RunResult, Session,
+    Surroundings, Trainer,
 };
 use tempfile::TempDir;
 use toml::Value;
@@ -52,6 +53,7 @@ fn dataset(config: &Config) -> Dataset {
 struct Seen {
     roles: Vec<(Role, String)>,
     epochs: Vec<EpochMetrics>,
+    left_out: Vec<LeftOutRecord>,
 }
 
 impl Observer for Seen {
@@ -62,6 +64,10 @@ impl Observer for Seen {
 
     fn epoch(&mut self, metrics: &EpochMetrics) {
         self.epochs.push(*metrics);
+    }
+
+    fn left_out(&mut self, candidate: &LeftOutRecord) {
+        self.left_out.push(candidate.clone());
     }
 }
 
@@ -191,6 +197,44 @@ fn the_best_candidate_of_a_panel_teaches() {
     let best = teacher.candidates.iter().map(|one| one.validation_accuracy).fold(0.0, f64::max);
     assert_eq!((teacher.name.as_str(), teacher.validation_accuracy), ("gcn", best));
     assert!(teacher.candidates[0].validation_accuracy < best);
+}
+
+/// A learning rate beyond reason.
+const TOO_MUCH: f64 = 1e30;
+
+#[test]
+fn a_teacher_that_diverges_is_named_with_its_own_settings() {
+    let config = config(&[("teacher.gcn.train.learning_rate", TOO_MUCH.into())]);
+    let directory = tempfile::tempdir().unwrap();
+    let run = RunDirectory::create(directory.path(), &config).unwrap();
+    let (library, stop) = (Library::from_environment(None), AtomicBool::new(false));
+    let mut surroundings = Surroundings {
+        library: &library,
+        observer: &mut Seen::default(),
+        memory: MemorySettings::default(),
+        stop: &stop,
+    };
+    let error = run.run(&config, &dataset(&config), &mut surroundings).unwrap_err().to_string();
+    assert!(error.starts_with("teacher.gcn: training diverged in epoch 1"), "{error}");
+    assert!(error.ends_with("try a lower teacher.gcn.train.learning_rate"), "{error}");
+}
+
+#[test]
+fn a_candidate_that_diverges_is_left_out_of_the_panel() {
+    for choice in ["best", "ensemble"] {
+        let (_directory, result, seen) = run(&config(&[
+            ("teacher.models", models(&["gcn", "mlp"])),
+            ("teacher.choice", choice.into()),
+            ("teacher.gcn.train.learning_rate", TOO_MUCH.into()),
+            ("teacher.mlp.train.epochs", 5.into()),
+        ]));
+        let teacher = result.teacher.unwrap();
+        assert_eq!((teacher.name.as_str(), teacher.candidates.len()), ("mlp", 1));
+        assert_eq!(seen.left_out, teacher.left_out);
+        let [gcn] = teacher.left_out.as_slice() else { panic!("{:?}", teacher.left_out) };
+        assert_eq!(gcn.name, "gcn");
+        assert!(gcn.reason.ends_with("try a lower teacher.gcn.train.learning_rate"), "{}", gcn.reason);
+    }
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn train_all(
         match outcome {
             Ok(Outcome::Finished(result)) => results.push((directory.path().to_path_buf(), *result)),
             Ok(Outcome::Stopped { .. }) => return Ok(None),
-            Err(error @ TrainError::Diverged { .. }) => {
+            Err(error @ (TrainError::Diverged { .. } | TrainError::TeacherDiverged { .. })) => {
                 let failure = format!("{}, seed {}: {error}", config.model.name(), config.seed);
                 if session.runs.len() > 1 {
                     say(format_args!("error: {failure}"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use abyssal_train::curriculum::Stage;
 use abyssal_train::memory::{MemoryMode, MemoryPlan, readable_bytes};
-use abyssal_train::{Config, EpochMetrics, Observer, Role};
+use abyssal_train::{Config, EpochMetrics, LeftOutRecord, Observer, Role};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::say::say;
@@ -109,6 +109,15 @@ impl Observer for Progress {
                 }
                 *last = metrics.stage;
             }
+            Display::Quiet => {}
+        }
+    }
+
+    fn left_out(&mut self, candidate: &LeftOutRecord) {
+        let message = format!("not among the teachers: {}", candidate.reason);
+        match &self.display {
+            Display::Bar(bar) => bar.suspend(|| eprintln!("{message}")),
+            Display::Lines { .. } => eprintln!("{message}"),
             Display::Quiet => {}
         }
     }

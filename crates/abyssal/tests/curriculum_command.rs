@@ -99,6 +99,25 @@ fn progress_tells_teacher_stage_and_fine_tuning() {
 }
 
 #[test]
+fn teachers_that_diverge_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let too_much = [TAUGHT, &["--set", "teacher.gcn.train.learning_rate=1e30"]].concat();
+    let error = fail(&mut train_small(&directory.path().join("alone"), &too_much), 1);
+    let expected = "error: r-soft-graph-ain, seed 0: teacher.gcn: training diverged in epoch 1";
+    assert!(error.starts_with(expected), "{error}");
+    let more = ["--teacher", "mlp", "--set", "teacher.mlp.train.epochs=5"];
+    let command = train_small(&directory.path().join("panel"), &[&too_much, &more[..]].concat());
+    let loud = command.get_args().filter(|one| *one != "--quiet");
+    let output = abyssal(&[]).args(loud).output().unwrap();
+    let progress = stderr(&output);
+    assert!(output.status.success(), "{progress}");
+    assert!(progress.contains("not among the teachers: teacher.gcn: training diverged"), "{progress}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["runs"][0]["teacher"]["name"], "mlp");
+    assert_eq!(report["runs"][0]["teacher"]["left_out"][0]["name"], "gcn");
+}
+
+#[test]
 fn a_model_can_do_without() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("run");
@@ -118,6 +137,10 @@ fn settings_of_a_curriculum_that_cannot_be_are_named() {
             "did you mean `teacher.gcn.model.layers`?",
         ),
         (&["--teacher", "gcn", "--set", "teacher.gcn.train.epochs=0"], "teacher.gcn.train.epochs = 0"),
+        (
+            &["--teacher", "gcn", "--set", "teacher.gcn.model.layers=0"],
+            "teacher.gcn.model.layers = 0 cannot be used: it must be at least 1",
+        ),
         (&["--curriculum", "--set", "curriculum.mask_ratio=2"], "curriculum.filtered = 2 cannot be used"),
         (&["--curriculum", "--set", "curriculum.temperature=0"], "a number above 0, or entropy:E"),
         (&["--curriculum", "--set", "curriculum.temperature=entropy:2"], "a number above 0, or entropy:E"),

@@ -96,9 +96,7 @@ fn candidate(
     settings.push((METHOD.to_string(), "direct".into()));
     settings.push((SELECTION.to_string(), selection(of_preset, given)));
     settings.extend(own);
-    let config = Config::assemble(settings).map_err(|error| error.of_teacher(&prefix))?;
-    config.train.validate().map_err(|error| error.of_teacher(&prefix))?;
-    config.model.validate()?;
+    let config = Config::assemble(settings).map_err(|error| error.of_teacher(name))?;
     Ok(CandidateConfig { graph, model: config.model, train: config.train })
 }
 

@@ -132,6 +132,7 @@ impl TeacherConfig {
                 "curriculum",
                 "a teacher learns directly; teacher.rounds repeats the curriculum",
             )?;
+            candidate.validate().map_err(|error| error.of_teacher(name))?;
         }
         Ok(())
     }
@@ -146,6 +147,11 @@ impl TeacherConfig {
 }
 
 impl CandidateConfig {
+    fn validate(&self) -> Result<(), TrainError> {
+        self.train.validate()?;
+        Ok(self.model.validate()?)
+    }
+
     /// The run that trains this candidate for a student.
     pub fn config(&self, student: &Config, seed: u64) -> Config {
         let data = match &self.graph {

@@ -59,7 +59,11 @@ impl Runner {
             match self.train(run, &mut data, surroundings) {
                 Ok(Outcome::Finished(result)) => results.push(*result),
                 Ok(Outcome::Stopped { .. }) => return Ok(None),
-                Err(error @ (TrainError::Diverged { .. } | TrainError::InvalidTeacher { .. })) => {
+                Err(
+                    error @ (TrainError::Diverged { .. }
+                    | TrainError::TeacherDiverged { .. }
+                    | TrainError::InvalidTeacher { .. }),
+                ) => {
                     failures.push(FailureRecord { run: run.name.clone(), reason: error.to_string() });
                 }
                 Err(error) => return Err(error),

@@ -6,7 +6,7 @@ mod record;
 
 pub use file::read_predictions;
 pub(crate) use panel::{Hearing, Teaching, hear_propagation};
-pub use record::{CandidateRecord, TeacherRecord};
+pub use record::{CandidateRecord, LeftOutRecord, TeacherRecord};
 
 use abyssal_tensor::Matrix;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use abyssal_graph::Dataset;
 use abyssal_tensor::Matrix;
 
-use super::{CandidateRecord, TeacherRecord, probabilities_of, read_predictions};
+use super::{CandidateRecord, LeftOutRecord, TeacherRecord, probabilities_of, read_predictions};
 use crate::config::{Choice, TeacherConfig};
 use crate::curriculum::{mean_entropy, propagate_labels, unit_rows};
 use crate::metrics::{accuracy, targets};
@@ -28,6 +28,17 @@ pub(crate) struct Teaching {
 struct Voice {
     probabilities: Matrix<f32>,
     embeddings: Matrix<f32>,
+}
+
+/// What all candidates say.
+#[derive(Default)]
+struct Panel {
+    voices: Vec<Voice>,
+    /// One a voice.
+    candidates: Vec<CandidateRecord>,
+    left_out: Vec<LeftOutRecord>,
+    /// How long the training of those that were heard took.
+    seconds: f64,
 }
 
 /// A run whose teacher is to be heard.
@@ -92,29 +103,51 @@ impl Hearing<'_, '_> {
 
     /// All candidates; the best, or the ensemble of them, teaches.
     fn hear_panel(&mut self) -> Result<Option<Teaching>, TrainError> {
-        let teacher = self.teacher;
-        let (mut voices, mut candidates, mut seconds) = (Vec::new(), Vec::new(), 0.0);
-        for name in &teacher.models {
-            let Some((voice, needed)) = self.hear_candidate(name, voices.len())? else { return Ok(None) };
-            candidates.push(self.record(name, &voice));
-            voices.push(voice);
-            seconds += needed;
-        }
-        let (name, voice) = match teacher.choice {
+        let Some(panel) = self.hear_candidates()? else { return Ok(None) };
+        let Panel { mut voices, candidates, left_out, seconds } = panel;
+        let (name, voice) = match self.teacher.choice {
             Choice::Ensemble if voices.len() > 1 => {
-                (format!("ensemble of {}", teacher.models.join(", ")), Voice::ensemble(voices))
+                let names: Vec<&str> = candidates.iter().map(|one| one.name.as_str()).collect();
+                (format!("ensemble of {}", names.join(", ")), Voice::ensemble(voices))
             }
             Choice::Ensemble | Choice::Best => {
                 let accuracy = |index: usize| candidates[index].validation_accuracy;
                 let better = |best, index| if accuracy(index) > accuracy(best) { index } else { best };
                 let best = (1..candidates.len()).fold(0, better);
-                (teacher.models[best].clone(), voices.swap_remove(best))
+                (candidates[best].name.clone(), voices.swap_remove(best))
             }
         };
         let mut teaching = voice.teaching(name, self.dataset);
         teaching.record.candidates = candidates;
+        teaching.record.left_out = left_out;
         teaching.record.seconds = seconds;
         Ok(Some(teaching))
+    }
+
+    /// All candidates. Those that diverge are left out as long as there is another to teach.
+    fn hear_candidates(&mut self) -> Result<Option<Panel>, TrainError> {
+        let teacher = self.teacher;
+        let (mut panel, mut first_failure) = (Panel::default(), None);
+        for (earlier, name) in teacher.models.iter().enumerate() {
+            match self.hear_candidate(name, earlier) {
+                Ok(Some((voice, seconds))) => {
+                    panel.candidates.push(self.record(name, &voice));
+                    panel.voices.push(voice);
+                    panel.seconds += seconds;
+                }
+                Ok(None) => return Ok(None),
+                Err(error @ TrainError::TeacherDiverged { .. }) => {
+                    panel.left_out.push(LeftOutRecord { name: name.clone(), reason: error.to_string() });
+                    first_failure.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if let Some(error) = first_failure.filter(|_| panel.voices.is_empty()) {
+            return Err(error);
+        }
+        panel.left_out.iter().for_each(|candidate| self.surroundings.observer.left_out(candidate));
+        Ok(Some(panel))
     }
 
     /// The models of one candidate as one voice, and the seconds their training took.
@@ -125,7 +158,8 @@ impl Hearing<'_, '_> {
             let number = earlier * teacher.seeds + voices.len() + 1;
             let role = Role::Teacher { number, of: teacher.models.len() * teacher.seeds };
             let run = teacher.candidates[name].config(self.config, seed);
-            let Some((voice, needed)) = self.hear_run(name, &run, role)? else { return Ok(None) };
+            let heard = self.hear_run(name, &run, role).map_err(|error| error.of_teacher(name))?;
+            let Some((voice, needed)) = heard else { return Ok(None) };
             voices.push(voice);
             seconds += needed;
         }
@@ -210,6 +244,7 @@ impl Voice {
             temperature: 1.0,
             entropy: mean_entropy(&self.probabilities),
             candidates: Vec::new(),
+            left_out: Vec::new(),
             seconds: 0.0,
         };
         Teaching { probabilities: self.probabilities, embeddings: self.embeddings, record }

@@ -15,8 +15,11 @@ pub struct TeacherRecord {
     pub temperature: f64,
     /// The mean normalised entropy of its probabilities after that, over all nodes.
     pub entropy: f64,
-    /// All candidates, in their order.
+    /// All candidates that were heard, in their order.
     pub candidates: Vec<CandidateRecord>,
+    /// Candidates whose training diverged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutRecord>,
     /// Seconds their training took together.
     pub seconds: f64,
 }
@@ -36,4 +39,13 @@ pub struct CandidateRecord {
     pub validation_accuracy: f64,
     /// Its accuracy on the test nodes.
     pub test_accuracy: f64,
+}
+
+/// A candidate that could not be heard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutRecord {
+    /// Its name.
+    pub name: String,
+    /// What went wrong, and what may help.
+    pub reason: String,
 }
