@@ -7,11 +7,12 @@ use abyssal_graph::formats::npy;
 use abyssal_graph::{Dataset, Library};
 use abyssal_tensor::Matrix;
 use abyssal_tensor::ops::Targets;
+use abyssal_train::config::Method;
 use abyssal_train::curriculum::{Course, SoftLabels, Stage};
 use abyssal_train::memory::{MemoryPlan, MemorySettings};
 use abyssal_train::{
     Config, EpochMetrics, LeftOutRecord, Observer, Outcome, Role, RunDirectory, RunResult, Session,
-    Surroundings, Trainer,
+    Surroundings, TrainConfig, Trainer,
 };
 use tempfile::TempDir;
 use toml::Value;
@@ -357,7 +358,8 @@ fn a_good_teacher_helps() {
         ("teacher.models", models(&[])),
         ("teacher.predictions", path.to_string_lossy().as_ref().into()),
     ]);
-    let direct = Config { curriculum: None, teacher: None, ..taught.clone() };
+    let train = TrainConfig { method: Method::Direct, ..taught.train.clone() };
+    let direct = Config { train, curriculum: None, teacher: None, ..taught.clone() };
     let (with, without) = (run(&taught).1.selected, run(&direct).1.selected);
     assert!(with.test_accuracy > without.test_accuracy + 0.05, "{with:?} {without:?}");
 }

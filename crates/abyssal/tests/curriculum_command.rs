@@ -148,6 +148,12 @@ fn settings_of_a_curriculum_that_cannot_be_are_named() {
         (&["--curriculum", "--set", "curriculum.estimation=label-propagation"], "take input or features"),
         (&["--curriculum", "--set", "teacher.seeds=0"], "teacher.seeds = 0 cannot be used"),
         (&["--curriculum", "--set", "teacher.rounds=0"], "teacher.rounds = 0 cannot be used"),
+        (&["--curriculum", "--set", "teacher.rounds=1000000"], "it must be from 1 to 100"),
+        (
+            &["--teacher", "other/evil", "--set", "teacher.other/evil.model.name=gcn"],
+            "teacher.models = \"other/evil\" cannot be used: a name has letters, digits, `-` and `_`",
+        ),
+        (&["--teacher", "seeds"], "teacher.seeds is a setting; give the candidate another name"),
         (&["--curriculum", "--set", "teacher.models=[]"], "name at least one model"),
         (&["--curriculum", "--set", "teacher.self.train.method=curriculum"], "a teacher learns directly"),
     ] {

@@ -65,6 +65,7 @@ fn candidate(
     of_preset: &[(String, Value)],
     given: &[(String, Value)],
 ) -> Result<CandidateConfig, TrainError> {
+    TeacherConfig::validate_name(name)?;
     let prefix = format!("teacher.{name}.");
     let mut own: Vec<(String, Value)> = of_preset
         .iter()

@@ -128,7 +128,7 @@ pub struct TrainConfig {
     pub patience: usize,
     /// Which epoch's weights are the result: `strict`, or `paper` for comparison.
     pub selection: Selection,
-    /// Seconds between checkpoints, at least 0; 0 makes one after every epoch.
+    /// Seconds between checkpoints, between 0 and 1e9; 0 makes one after every epoch.
     pub checkpoint_seconds: f64,
 }
 
@@ -173,7 +173,9 @@ impl TrainConfig {
             require(finite(value), key, value, "it must be `same`, or a number of at least 0")?;
         }
         let seconds = self.checkpoint_seconds;
-        require(finite(seconds), "train.checkpoint_seconds", seconds, "it must be at least 0")
+        // No run is as long, and not every number of seconds is a `Duration`.
+        let fits = (0.0..=1e9).contains(&seconds);
+        require(fits, "train.checkpoint_seconds", seconds, "it must be between 0 and 1e9")
     }
 
     /// Every setting with what it means.
@@ -202,6 +204,9 @@ impl TrainConfig {
 }
 
 impl Config {
+    /// The largest seed: TOML has no larger whole numbers.
+    pub const LARGEST_SEED: u64 = i64::MAX as u64;
+
     /// Checks every setting.
     ///
     /// # Errors
@@ -210,12 +215,32 @@ impl Config {
         self.data.validate()?;
         self.model.validate()?;
         self.train.validate()?;
-        if let Some(curriculum) = &self.curriculum {
-            curriculum.validate()?;
-        }
-        let Some(teacher) = &self.teacher else { return Ok(()) };
+        let reason = format!("it must be at most {}", Self::LARGEST_SEED);
+        require(self.seed <= Self::LARGEST_SEED, "seed", self.seed, &reason)?;
+        let Some((curriculum, teacher)) = self.lessons()? else { return Ok(()) };
+        curriculum.validate()?;
         teacher.validate()?;
+        teacher.validate_seeds(self.seed)?;
         self.validate_selection_of(teacher)
+    }
+
+    /// The curriculum and its teacher, if the method has them. One without the other would not be obeyed.
+    fn lessons(&self) -> Result<Option<(&CurriculumConfig, &TeacherConfig)>, TrainError> {
+        let (method, reason) = match (self.train.method, &self.curriculum, &self.teacher) {
+            (Method::Direct, None, None) => return Ok(None),
+            (Method::Curriculum, Some(curriculum), Some(teacher)) => return Ok(Some((curriculum, teacher))),
+            (Method::Direct, ..) => {
+                ("direct", "it takes no curriculum and no teacher; leave them out, or set it to curriculum")
+            }
+            (Method::Curriculum, ..) => {
+                ("curriculum", "it takes a curriculum and a teacher; give both, or set it to direct")
+            }
+        };
+        Err(TrainError::InvalidValue {
+            key: resolve::METHOD.to_string(),
+            value: method.to_string(),
+            reason: reason.to_string(),
+        })
     }
 
     /// A result tells one rule; the epochs of its teachers must not have been chosen by another.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use abyssal_graph::GraphRule;
 use abyssal_nn::models::ModelConfig;
 
+use super::candidates::MODELS;
 use super::{Config, Same, TrainConfig, require};
 use crate::TrainError;
 
@@ -22,12 +23,12 @@ pub struct TeacherConfig {
     pub models: Vec<String>,
     /// Who of several candidates teaches: the `best` on the validation nodes, or all as an `ensemble`.
     pub choice: Choice,
-    /// Every candidate is an ensemble of models from this many seeds, at least 1.
+    /// Every candidate is an ensemble of models from this many seeds, from 1 to 1000.
     pub seeds: usize,
     /// Whether runs that differ in nothing but their seed have the same teacher, as in the released code; otherwise each
     /// has its own.
     pub shared: bool,
-    /// Rounds, at least 1: the student of each teaches the next.
+    /// Rounds, from 1 to 100: the student of each teaches the next.
     pub rounds: usize,
     /// A file of predictions (npy, npz or csv, a row a node, a column a class) that takes the place of all candidates.
     pub predictions: String,
@@ -121,8 +122,16 @@ impl TeacherConfig {
     pub fn validate(&self) -> Result<(), TrainError> {
         let given = !self.models.is_empty() || !self.predictions.is_empty();
         require(given, "teacher.models", "[]", "name at least one model, such as self or panel")?;
-        require(self.seeds >= 1, "teacher.seeds", self.seeds, "it must be at least 1")?;
-        require(self.rounds >= 1, "teacher.rounds", self.rounds, "it must be at least 1")?;
+        let (seeds, rounds) = (self.seeds, self.rounds);
+        require((1..=1000).contains(&seeds), "teacher.seeds", seeds, "it must be from 1 to 1000")?;
+        // All students of earlier rounds are in memory until the first of them is trained.
+        require((1..=100).contains(&rounds), "teacher.rounds", rounds, "it must be from 1 to 100")?;
+        for name in &self.models {
+            Self::validate_name(name)?;
+            let known = self.candidates.contains_key(name) || !self.predictions.is_empty();
+            let reason = "it has no settings among the candidates; Config::resolve gives every name some";
+            require(known, MODELS, name, reason)?;
+        }
         for (name, candidate) in &self.candidates {
             let direct = candidate.train.method == super::Method::Direct;
             let key = format!("teacher.{name}.train.method");
@@ -137,7 +146,30 @@ impl TeacherConfig {
         Ok(())
     }
 
-    /// The seeds of a candidate's models, for a run with the given seed.
+    /// Checks what a candidate is called. Its name is a part of keys and of the names of directories.
+    pub(super) fn validate_name(name: &str) -> Result<(), TrainError> {
+        let fit = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+        let is_name = (1..=100).contains(&name.len()) && name.chars().all(fit);
+        let reason = "a name has letters, digits, `-` and `_`, at most 100 of them";
+        require(is_name, MODELS, format!("\"{name}\""), reason)?;
+        let reason = format!("teacher.{name} is a setting; give the candidate another name");
+        require(!Self::FIELD_NAMES.contains(&name), MODELS, format!("\"{name}\""), &reason)
+    }
+
+    /// Checks that there are as many seeds as the candidates of a run with this seed need.
+    pub(super) fn validate_seeds(&self, seed: u64) -> Result<(), TrainError> {
+        let count = self.seeds as u64;
+        let last = seed.checked_mul(count).and_then(|first| first.checked_add(count - 1));
+        let largest = Config::LARGEST_SEED;
+        let reason = format!(
+            "with teacher.seeds = {count} those of its teachers would be above {largest}; take a smaller seed, or set \
+             teacher.shared=true"
+        );
+        require(self.shared || last.is_some_and(|last| last <= largest), "seed", seed, &reason)
+    }
+
+    /// The seeds of a candidate's models, for a run with the given seed. In a configuration that was checked they are
+    /// different.
     pub fn seeds_for(&self, seed: u64) -> impl Iterator<Item = u64> + use<> {
         let count = self.seeds as u64;
         // Ensembles of different runs share no model.

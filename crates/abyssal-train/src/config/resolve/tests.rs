@@ -183,6 +183,47 @@ fn teachers_select_as_their_student_does() {
     assert!(error.contains(expected), "{error}");
 }
 
+/// What a program that builds a configuration by itself can get wrong.
+#[test]
+fn methods_have_what_they_need() {
+    let taught = resolve(&[("data.name", "cora".into())]).unwrap();
+    let direct = TrainConfig { method: Method::Direct, ..taught.train.clone() };
+    let nobody = TeacherConfig { candidates: Default::default(), ..taught.teacher.clone().unwrap() };
+    for (config, expected) in [
+        (Config { teacher: None, ..taught.clone() }, "train.method = curriculum cannot be used"),
+        (Config { curriculum: None, ..taught.clone() }, "train.method = curriculum cannot be used"),
+        (
+            Config { curriculum: None, teacher: None, ..taught.clone() },
+            "it takes a curriculum and a teacher; give both, or set it to direct",
+        ),
+        (Config { train: direct, ..taught.clone() }, "train.method = direct cannot be used"),
+        (Config { teacher: Some(nobody), ..taught.clone() }, "no settings among the candidates"),
+        (Config { teacher: Some(TeacherConfig::default()), ..taught.clone() }, "teacher.models = self"),
+        (Config { seed: 1 << 63, ..taught.clone() }, "at most 9223372036854775807"),
+    ] {
+        let error = config.validate().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    taught.validate().unwrap();
+}
+
+#[test]
+fn teachers_of_a_large_seed_have_seeds_of_their_own() {
+    let large = |shared: bool| {
+        resolve(&[
+            ("data.name", "cora".into()),
+            ("seed", i64::MAX.into()),
+            ("teacher.seeds", 3.into()),
+            ("teacher.shared", shared.into()),
+        ])
+    };
+    let error = large(false).unwrap_err().to_string();
+    assert!(error.contains("seed = 9223372036854775807 cannot be used: with teacher.seeds = 3"), "{error}");
+    let shared = large(true).unwrap();
+    let seeds: Vec<u64> = shared.teacher.unwrap().seeds_for(shared.seed).collect();
+    assert_eq!(seeds, [0, 1, 2]);
+}
+
 #[test]
 fn the_released_code_joins_heterophilous_graphs_by_features() {
     let graph = |preset: &str| {
@@ -222,6 +263,7 @@ fn values_that_do_not_fit_are_blamed_on_their_key() {
         ("train.learning_rate", Value::from(f64::NAN), "above 0"),
         ("train.hidden_weight_decay", Value::from("some"), "`same`, or a number"),
         ("train.output_weight_decay", Value::from(-1), "`same`, or a number"),
+        ("train.checkpoint_seconds", Value::from(1e30), "between 0 and 1e9"),
         ("model.name", Value::from("gcm"), "did you mean \"gcn\""),
         ("data.name", Value::from("../cora"), "the name of a dataset"),
         ("data.name", Value::from(3), "the name of a dataset"),
