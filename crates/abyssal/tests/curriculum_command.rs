@@ -125,6 +125,32 @@ fn a_model_can_do_without() {
     assert!(!report.contains("teacher") && !out.join("teachers").exists());
 }
 
+/// The configuration of a taught run is a start for others, and `--resume` says what is different.
+#[test]
+fn the_configuration_of_a_taught_run_can_be_varied() {
+    let directory = tempfile::tempdir().unwrap();
+    let taught = directory.path().join("taught");
+    succeed(&mut train_small(&taught, TAUGHT));
+    let vary = |name: &str, more: &[&str]| {
+        let mut command = abyssal(&["train", "--json", "--quiet", "--config"]);
+        command.arg(taught.join("config.toml")).arg("--out").arg(directory.path().join(name));
+        command.args(more);
+        command
+    };
+    let report = |text: String| serde_json::from_str::<Value>(&text).unwrap()["runs"][0].clone();
+    assert!(report(succeed(&mut vary("direct", &["--no-curriculum"])))["teacher"].is_null());
+    let other = ["--teacher", "mlp", "--set", "teacher.mlp.train.epochs=5"];
+    assert_eq!(report(succeed(&mut vary("mlp", &other)))["teacher"]["name"], "mlp");
+    let said = taught.join("teacher.npy").to_string_lossy().into_owned();
+    let from_file = report(succeed(&mut vary("file", &["--teacher-predictions", &said])));
+    assert_eq!(from_file["teacher"]["name"], "teacher.npy");
+    let error = fail(&mut vary("preset", &["--set", "preset=reference"]), 1);
+    assert!(error.contains("was written for preset = \"abyssal\""), "{error}");
+    let error = fail(abyssal(&["train", "--no-curriculum", "--resume"]).arg(&taught), 1);
+    let expected = "train.method is \"curriculum\" there and \"direct\" here";
+    assert!(error.contains(expected), "{error}");
+}
+
 #[test]
 fn settings_of_a_curriculum_that_cannot_be_are_named() {
     let directory = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use crate::{Selection, TrainError};
 /// The setting that names the candidates.
 pub(super) const MODELS: &str = "teacher.models";
 /// The setting that chooses an epoch.
-const SELECTION: &str = "train.selection";
+pub(super) const SELECTION: &str = "train.selection";
 
 /// The teacher with every candidate that is asked for; its other settings are their defaults.
 pub(super) fn resolve(
@@ -20,15 +20,20 @@ pub(super) fn resolve(
 ) -> Result<TeacherConfig, TrainError> {
     let mut teacher = TeacherConfig::default();
     if let Some(value) = last(given, MODELS).or_else(|| last(of_preset, MODELS)) {
-        // A single name needs no list.
-        let names = if value.is_str() { Value::Array(vec![value.clone()]) } else { value.clone() };
-        teacher.models = expand(convert(MODELS, &names)?);
+        teacher.models = names(value)?;
     }
     for name in &teacher.models {
         let candidate = candidate(name, student, of_preset, given)?;
         teacher.candidates.insert(name.clone(), candidate);
     }
     Ok(teacher)
+}
+
+/// The candidates a value of `teacher.models` names.
+pub(super) fn names(value: &Value) -> Result<Vec<String>, TrainError> {
+    // A single name needs no list.
+    let names = if value.is_str() { Value::Array(vec![value.clone()]) } else { value.clone() };
+    Ok(expand(convert(MODELS, &names)?))
 }
 
 /// Whether a key is about a candidate in the table.

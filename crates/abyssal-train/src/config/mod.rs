@@ -5,6 +5,7 @@ mod curriculum;
 mod presets;
 mod resolve;
 mod teacher;
+mod varied;
 
 use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
@@ -266,15 +267,18 @@ impl Config {
         fingerprint.finish()
     }
 
-    /// The first setting in which two configurations differ, for messages.
+    /// The first setting in which two configurations differ, for messages. One that both have tells more than one that
+    /// the other lacks: `train.method` more than what is said about a curriculum.
     pub fn difference(&self, other: &Self) -> Option<String> {
         let (ours, theirs) = (resolve::flatten(&self.table()), resolve::flatten(&other.table()));
-        ours.iter()
-            .find_map(|(key, value)| match theirs.iter().find(|(other, _)| other == key) {
-                Some((_, theirs)) if theirs == value => None,
-                Some((_, theirs)) => Some(format!("{key} is {value} there and {theirs} here")),
-                None => Some(format!("{key} is {value} there and not set here")),
-            })
+        let in_other = |key: &str| theirs.iter().find(|(other, _)| other == key);
+        let changed = ours.iter().find_map(|(key, value)| match in_other(key) {
+            Some((_, theirs)) if theirs != value => Some(format!("{key} is {value} there and {theirs} here")),
+            _ => None,
+        });
+        let missing = || ours.iter().find(|(key, _)| in_other(key).is_none());
+        changed
+            .or_else(|| missing().map(|(key, value)| format!("{key} is {value} there and not set here")))
             .or_else(|| (self != other).then(|| "it has settings the other one lacks".to_string()))
     }
 

@@ -6,7 +6,9 @@ use abyssal_graph::DatasetConfig;
 use abyssal_nn::models::ModelConfig;
 use toml::{Table, Value};
 
-use super::{Config, CurriculumConfig, Method, Preset, Temperature, TrainConfig, candidates, presets};
+use super::{
+    Config, CurriculumConfig, Method, Preset, Temperature, TrainConfig, candidates, presets, varied,
+};
 use crate::TrainError;
 
 /// The setting that decides whether there is a curriculum.
@@ -20,13 +22,15 @@ impl Config {
     ///
     /// Settings are `("model.strength", value)`; the paper's letters (`model.a`) work as well. Which model, dataset
     /// and preset it is about, whether there is a curriculum and who may teach it is decided first, since their defaults
-    /// come first. `("teacher.NAME.model.layers", value)` is about one of the teachers.
+    /// come first. `("teacher.NAME.model.layers", value)` is about one of the teachers. What the file says about a curriculum
+    /// or about teachers that `settings` do without does not count.
     ///
     /// # Errors
-    /// If the file cannot be read, a key is unknown (the nearest known one is named), or a value does not fit.
+    /// If the file cannot be read or was written for another preset, a key is unknown (the nearest known one is named),
+    /// or a value does not fit.
     pub fn resolve(file: Option<&Path>, settings: &[(String, Value)]) -> Result<Self, TrainError> {
         let mut given = match file {
-            Some(path) => flatten(&read_table(path)?),
+            Some(path) => varied::remaining(path, flatten(&read_table(path)?), settings)?,
             None => Vec::new(),
         };
         given.extend_from_slice(settings);

@@ -304,6 +304,50 @@ fn a_written_configuration_reads_back_the_same() {
     }
 }
 
+/// A complete configuration of a run with a panel can be varied as its command could.
+#[test]
+fn a_written_configuration_can_be_varied() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("config.toml");
+    let panel = [
+        ("data.name", Value::from("cora")),
+        ("teacher.models", Value::from("panel")),
+        ("teacher.mlp.model.hidden", Value::from(5)),
+    ];
+    std::fs::write(&path, resolve(&panel).unwrap().to_toml()).unwrap();
+    let vary = |settings: &[(&str, Value)]| {
+        let settings: Vec<_> = settings.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
+        Config::resolve(Some(&path), &settings)
+    };
+    let direct = vary(&[("train.method", "direct".into())]).unwrap();
+    assert_eq!((&direct.curriculum, &direct.teacher), (&None, &None));
+    let teacher = vary(&[("teacher.models", "mlp".into())]).unwrap().teacher.unwrap();
+    assert_eq!((teacher.models.as_slice(), teacher.candidates.len()), (&["mlp".to_string()][..], 1));
+    assert_eq!(teacher.candidates["mlp"].model.hidden(), 5, "what the file says about it counts");
+    let file = [("teacher.models", Value::Array(vec![])), ("teacher.predictions", "p.npy".into())];
+    let from_file = vary(&file).unwrap();
+    assert!(from_file.teacher.as_ref().unwrap().candidates.is_empty());
+    std::fs::write(&path, from_file.to_toml()).unwrap();
+    let teacher = vary(&[("teacher.models", "gcn".into())]).unwrap().teacher.unwrap();
+    assert_eq!((teacher.predictions.as_str(), teacher.candidates.len()), ("", 1), "a model in its place");
+}
+
+#[test]
+fn a_written_configuration_keeps_its_preset() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("config.toml");
+    let written = resolve(&[("data.name", "cora".into()), ("preset", "reference".into())]).unwrap();
+    std::fs::write(&path, written.to_toml()).unwrap();
+    let with = |key: &str, value: &str| Config::resolve(Some(&path), &[(key.to_string(), value.into())]);
+    let error = with("preset", "paper").unwrap_err().to_string();
+    assert!(error.contains("preset = \"paper\" cannot be used") && error.contains("config.toml"), "{error}");
+    assert!(error.contains("was written for preset = \"reference\""), "{error}");
+    assert_eq!(with("preset", "reference").unwrap(), written);
+    let strict = with("train.selection", "strict").unwrap();
+    let rules = strict.teacher.unwrap().candidates.into_values().map(|one| one.train.selection);
+    assert!(rules.chain([strict.train.selection]).all(|rule| rule == Selection::Strict));
+}
+
 #[test]
 fn files_that_are_missing_or_not_toml_are_named() {
     let directory = tempfile::tempdir().unwrap();
