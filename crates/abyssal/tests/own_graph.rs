@@ -68,6 +68,34 @@ fn files_train_a_model() {
     assert_eq!(again["runs"][0]["test_accuracy"], report["runs"][0]["test_accuracy"]);
 }
 
+/// Predictions are those of the classes their columns are named after, or in the order of the classes.
+#[test]
+fn predictions_are_matched_to_classes_by_name() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    let teach = |header: &str, of_first_ring: &str, of_second_ring: &str| {
+        let row = |person| {
+            let said = if person < 30 { of_first_ring } else { of_second_ring };
+            format!("person {person},{said}\n")
+        };
+        let table = format!("{header}\n") + &(0..60).map(row).collect::<String>();
+        fs::write(directory.path().join("predictions.csv"), table).unwrap();
+        let teacher = ["train", "--teacher-predictions", "predictions.csv"];
+        program(directory.path(), &[&teacher[..], &FILES, &SMALL].concat())
+    };
+    for (header, baker, diver) in [
+        ("id,diver,baker", "0,1", "1,0"),
+        ("id,baker,diver", "1,0", "0,1"),
+        ("id,first,second", "1,0", "0,1"),
+    ] {
+        let report: Value = serde_json::from_str(&succeed(&mut teach(header, baker, diver))).unwrap();
+        assert_eq!(report["runs"][0]["teacher"]["test_accuracy"], 1.0, "{header}");
+    }
+    let error = fail(&mut teach("id,baker,cook", "1,0", "0,1"), 1);
+    let expected = "header (baker, cook) has the names of some classes and not of others (baker, diver)";
+    assert!(error.contains("predictions.csv") && error.contains(expected), "{error}");
+}
+
 #[test]
 fn an_imported_graph_is_the_graph_of_its_files() {
     let directory = tempfile::tempdir().unwrap();

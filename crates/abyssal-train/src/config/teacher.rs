@@ -30,7 +30,8 @@ pub struct TeacherConfig {
     pub shared: bool,
     /// Rounds, from 1 to 100: the student of each teaches the next.
     pub rounds: usize,
-    /// A file of predictions (npy, npz or csv, a row a node, a column a class) that takes the place of all candidates.
+    /// A file of predictions (npy, npz or csv, a row a node, a column a class) that takes the place of all candidates. Columns
+    /// are in the order of the classes, unless a header has the names of all classes.
     pub predictions: String,
     /// What the numbers of that file are: `probabilities`, `logits`, or `auto`, which takes them for logits if some are
     /// negative.

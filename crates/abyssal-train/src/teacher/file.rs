@@ -14,7 +14,8 @@ use crate::config::PredictionsKind;
 const TOLERANCE: f64 = 1e-2;
 
 /// Reads the probabilities of all classes for all nodes, n×C, from an npy, npz or csv file. Rows are in the order of the
-/// nodes; those of a table that names its nodes are found by name.
+/// nodes; those of a table that names its nodes are found by name. So are its columns, if their names are those of the
+/// classes; all others are in the order of the classes.
 ///
 /// # Errors
 /// If the file cannot be read, has other nodes or classes, or holds no probabilities where it should.
@@ -25,7 +26,7 @@ pub fn read_predictions(
 ) -> Result<Matrix<f32>, TrainError> {
     let refuse =
         |reason: String| TrainError::InvalidTeacher { reason: format!("{}: {reason}", path.display()) };
-    let NodeFeatures { nodes, features } = read_features(path)?;
+    let NodeFeatures { nodes, features, names } = read_features(path)?;
     let given = features.to_dense();
     let (wanted, shape) = ((dataset.nodes(), dataset.classes()), given.shape());
     if shape != wanted {
@@ -38,13 +39,15 @@ pub fn read_predictions(
             wanted.1
         )));
     }
+    let columns = columns_of_classes(names.as_deref(), dataset).map_err(&refuse)?;
     let mut rows = Matrix::zeros(wanted.0, wanted.1);
     for node in 0..wanted.0 {
         let place = match nodes.are_given() {
             true => nodes.find(&dataset.node_name(node)).map_err(&refuse)? as usize,
             false => node,
         };
-        rows.row_mut(node).copy_from_slice(given.row(place));
+        let given = given.row(place);
+        rows.row_mut(node).iter_mut().zip(&columns).for_each(|(value, &column)| *value = given[column]);
     }
     let negative = rows.as_slice().iter().any(|&value| value < 0.0);
     match kind {
@@ -69,4 +72,24 @@ pub fn read_predictions(
         }
     }
     Ok(rows)
+}
+
+/// The column of every class: the one with its name, or in their order where a header has no name of a class. A header with
+/// some of them says that the order is another one, but not which.
+fn columns_of_classes(names: Option<&[String]>, dataset: &Dataset) -> Result<Vec<usize>, String> {
+    let classes: Vec<_> = (0..dataset.classes()).map(|class| dataset.class_name(class)).collect();
+    let names = names.unwrap_or_default();
+    let column = |class: &str| names.iter().position(|name| name == class);
+    let found: Vec<Option<usize>> = classes.iter().map(|class| column(class)).collect();
+    if found.iter().all(Option::is_none) {
+        return Ok((0..classes.len()).collect());
+    }
+    found.iter().copied().collect::<Option<Vec<usize>>>().ok_or_else(|| {
+        format!(
+            "its header ({}) has the names of some classes and not of others ({}); name the columns as the classes, or leave \
+             the header out and put them in this order",
+            names.join(", "),
+            classes.join(", ")
+        )
+    })
 }

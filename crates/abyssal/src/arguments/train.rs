@@ -83,6 +83,9 @@ pub struct TrainArguments {
     pub teacher: Vec<String>,
 
     /// Let the predictions in this file teach: npy, npz or csv, a row a node, a column a class, probabilities or logits.
+    ///
+    /// Columns are in the order of the classes, as abyssal datasets info lists them (labels of your own graph are sorted);
+    /// where the header of a csv file has the names of all classes, they are found by name.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["no_curriculum", "teacher"])]
     pub teacher_predictions: Option<PathBuf>,
 

@@ -28,6 +28,8 @@ pub struct NodeFeatures {
     pub nodes: NodeNames,
     /// Their features, one row a node.
     pub features: Features,
+    /// What a header calls the features.
+    pub names: Option<Vec<String>>,
 }
 
 /// Reads features from a table.
@@ -58,7 +60,7 @@ pub(super) fn read(source: Source) -> Result<NodeFeatures, FormatError> {
     }
     check_features(&features)?;
     features.check_finite().map_err(|error| FormatError::new(error.to_string()))?;
-    Ok(NodeFeatures { nodes: NodeNames::numbered(features.rows()), features })
+    Ok(NodeFeatures { nodes: NodeNames::numbered(features.rows()), features, names: None })
 }
 
 fn of_archive<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Features, FormatError> {
@@ -124,7 +126,9 @@ fn of_table(mut table: Table<impl Read>) -> Result<NodeFeatures, FormatError> {
     }
     let features = collected.finish(rows, columns)?;
     check_features(&features)?;
-    Ok(NodeFeatures { nodes, features })
+    let name = |header: &Row| (first..header.width()).map(|column| header.text(column).to_owned()).collect();
+    let names = table.header().map(name);
+    Ok(NodeFeatures { nodes, features, names })
 }
 
 /// Sparse if fewer than a quarter of the values are not zero.

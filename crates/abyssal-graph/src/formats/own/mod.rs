@@ -71,7 +71,7 @@ pub fn read(files: &OwnFiles) -> Result<RawDataset, GraphError> {
             return Err(GraphError::MissingFile { role: missing });
         }
     };
-    let NodeFeatures { nodes, features } = read_file(features, features::read)?;
+    let NodeFeatures { nodes, features, .. } = read_file(features, features::read)?;
     let edges = read_file(&files.edges, |source| edges::read(source, &nodes))?;
     let NodeLabels { labels, class_names } = read_file(labels, |source| labels::read(source, &nodes))?;
     let split = files.masks.as_ref().map(|path| read_masks(path, &nodes)).transpose()?;
