@@ -77,7 +77,7 @@ fn start(arguments: &TrainArguments, library: &Library) -> Result<(Session, Load
     datasets::provide(&config.data, library, arguments.data.place.offline, arguments.quiet)?;
     let configs = arguments.model.compared(&arguments.data, config.clone())?;
     let seeds: Vec<u64> = match arguments.seeds {
-        Some(count) => (0..count).collect(),
+        Some(count) => seeds(count, arguments)?,
         None => vec![config.seed],
     };
     let splits = splits(&config.data, arguments)?;
@@ -105,6 +105,18 @@ fn load(source: &DatasetConfig, library: &Library, arguments: &TrainArguments) -
         say(describe(&dataset));
     }
     Ok((source.clone(), dataset))
+}
+
+/// The seeds of `--seeds`. As beside `--seed`, a seed in the settings would not be obeyed.
+fn seeds(count: u64, arguments: &TrainArguments) -> Result<Vec<u64>, TrainError> {
+    match arguments.model.set.iter().find(|(key, _)| key == "seed") {
+        None => Ok((0..count).collect()),
+        Some((_, seed)) => Err(TrainError::InvalidValue {
+            key: "seed".to_string(),
+            value: seed.to_string(),
+            reason: format!("--seeds {count} takes the seeds from 0 to {}; leave one of them out", count - 1),
+        }),
+    }
 }
 
 /// The data with each of the splits to train on.

@@ -150,6 +150,10 @@ fn help_has_examples_and_wrong_usage_has_its_own_exit_code() {
     assert!(fail(&mut abyssal(&["train", "--set", "epochs"]), 2).contains("KEY=VALUE"));
     assert!(fail(&mut abyssal(&["train", "--seed", "1", "--seeds", "2"]), 2).contains("cannot be used"));
     assert!(fail(&mut abyssal(&["train", "--seeds", "0"]), 2).contains("seeds"));
+    let both = fail(&mut abyssal(&["train", "--seeds", "2", "--set", "seed=7"]), 1);
+    assert!(both.contains("seed = 7 cannot be used: --seeds 2 takes the seeds from 0 to 1"), "{both}");
+    let help = succeed(&mut abyssal(&["train", "--help"]));
+    assert!(help.contains("if no data, no --model and no --config is given"), "{help}");
     // As many threads would take minutes to start.
     assert!(fail(&mut abyssal(&["train", "--threads", "60000"]), 2).contains("1024"));
 }

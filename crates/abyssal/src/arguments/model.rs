@@ -22,7 +22,7 @@ pub struct ModelArguments {
 
     /// Take this model too, as deep and as wide as the first, taught directly, and report both. May be repeated.
     ///
-    /// A plain gcn is compared with if nothing says which data, model or settings to take.
+    /// A plain gcn is compared with if no data, no --model and no --config is given, whatever --layers and --set say.
     #[arg(long, value_name = "MODEL")]
     pub compare: Vec<String>,
 
