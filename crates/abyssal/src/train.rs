@@ -171,9 +171,14 @@ fn resume(path: &Path, arguments: &TrainArguments) -> Result<Session, TrainError
     Ok(session)
 }
 
-/// Whether settings ask for another model or dataset; their other settings would not even have the same names.
+/// Whether settings ask for another model, dataset or preset; the settings of those would not even have the same names, or
+/// would come from elsewhere.
 fn other_name(config: &Config, settings: &[(String, toml::Value)]) -> Option<String> {
-    let names = [("model.name", config.model.name()), ("data.name", config.data.name())];
+    let names = [
+        ("model.name", config.model.name()),
+        ("data.name", config.data.name()),
+        ("preset", config.preset.name()),
+    ];
     names.into_iter().find_map(|(key, name)| {
         let (_, wanted) = settings.iter().rev().find(|(given, _)| given == key)?;
         (wanted.as_str() != Some(name)).then(|| format!("{key} is \"{name}\" there and {wanted} here"))

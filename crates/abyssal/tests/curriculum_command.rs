@@ -146,9 +146,13 @@ fn the_configuration_of_a_taught_run_can_be_varied() {
     assert_eq!(from_file["teacher"]["name"], "teacher.npy");
     let error = fail(&mut vary("preset", &["--set", "preset=reference"]), 1);
     assert!(error.contains("was written for preset = \"abyssal\""), "{error}");
-    let error = fail(abyssal(&["train", "--no-curriculum", "--resume"]).arg(&taught), 1);
-    let expected = "train.method is \"curriculum\" there and \"direct\" here";
-    assert!(error.contains(expected), "{error}");
+    for (more, expected) in [
+        (&["--no-curriculum"][..], "train.method is \"curriculum\" there and \"direct\" here"),
+        (&["--set", "preset=paper"], "preset is \"abyssal\" there and \"paper\" here"),
+    ] {
+        let error = fail(abyssal(&["train", "--resume"]).arg(&taught).args(more), 1);
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn candidate(
     if last(&own, "model.name").is_none() {
         settings.push(("model.name".to_string(), model.into()));
     }
-    settings.push(("preset".to_string(), Value::try_from(student.preset).expect("a name")));
+    settings.push(("preset".to_string(), student.preset.name().into()));
     settings.push(("data.name".to_string(), student.data.name().into()));
     settings.push((METHOD.to_string(), "direct".into()));
     settings.push((SELECTION.to_string(), selection(of_preset, given)));

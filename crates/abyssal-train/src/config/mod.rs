@@ -35,6 +35,17 @@ pub enum Preset {
     Reference,
 }
 
+impl Preset {
+    /// Its name in configurations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Abyssal => "abyssal",
+            Self::Paper => "paper",
+            Self::Reference => "reference",
+        }
+    }
+}
+
 /// Everything that decides the outcome of a run. Written to `config.toml`, it repeats the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

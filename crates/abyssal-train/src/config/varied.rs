@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
+use abyssal_graph::DatasetConfig;
+use abyssal_nn::models::ModelConfig;
 use toml::Value;
 
 use super::candidates::{self, MODELS, SELECTION};
-use super::resolve::{METHOD, last};
+use super::resolve::{METHOD, canonical, get, last};
+use super::{Config, TeacherConfig};
 use crate::TrainError;
 
-/// The settings of a file that count beside later ones. The `config.toml` of a run has those of its curriculum and of all
-/// its teachers; a run without a curriculum, or with other teachers, has no place for them.
+/// The settings of a file that count beside later ones. The `config.toml` of a run has those of its data and model, of its
+/// curriculum and of all its teachers; a run with other ones, or with none, has no place for them.
 ///
 /// # Errors
 /// If the later settings name another preset, or teachers that are no names.
@@ -22,8 +25,12 @@ pub(super) fn remaining(
     let direct = last(later, METHOD).and_then(Value::as_str) == Some("direct");
     let teachers = last(later, MODELS).map(candidates::names).transpose()?;
     let selects = last(later, SELECTION).is_some();
+    // A file that names no model or dataset is about those of the later settings.
+    let (before, after) = (named(&[later, &file].concat()), named(&[&file, later].concat()));
     let gone = |key: &str| {
         direct && is_of_curriculum(key)
+            || has(&before, key) && !has(&after, key)
+            || before.model.name() != after.model.name() && is_of_student_as_teacher(key)
             || teachers.as_ref().is_some_and(|names| is_of_other_teachers(key, names))
             || selects && is_selection_of_teacher(key)
     };
@@ -44,6 +51,27 @@ fn check_preset(path: &Path, file: &[(String, Value)], later: &[(String, Value)]
         }),
         _ => Ok(()),
     }
+}
+
+/// A configuration with the model and the dataset that settings name; where they name none that there is, with the default.
+fn named(settings: &[(String, Value)]) -> Config {
+    let name = |key| last(settings, key).and_then(Value::as_str);
+    let base = Config::default();
+    Config {
+        model: name("model.name").and_then(ModelConfig::named).unwrap_or(base.model),
+        data: name("data.name").and_then(DatasetConfig::named).unwrap_or(base.data),
+        ..base
+    }
+}
+
+/// Whether model or data have a setting.
+fn has(config: &Config, key: &str) -> bool {
+    get(&config.table(), &canonical(key, config)).is_some()
+}
+
+/// The teacher `self` is as the student.
+fn is_of_student_as_teacher(key: &str) -> bool {
+    key.strip_prefix("teacher.").and_then(|key| key.split('.').next()) == Some(TeacherConfig::SELF)
 }
 
 fn is_of_curriculum(key: &str) -> bool {

@@ -332,6 +332,28 @@ fn a_written_configuration_can_be_varied() {
     assert_eq!((teacher.predictions.as_str(), teacher.candidates.len()), ("", 1), "a model in its place");
 }
 
+/// Settings that only the former model or dataset has are gone, those that both have stay, and mistakes are told.
+#[test]
+fn a_written_configuration_can_be_about_another_model_or_dataset() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("config.toml");
+    let taught = [
+        ("data.classes", Value::from(7)),
+        ("model.layers", Value::from(5)),
+        ("train.method", Value::from("curriculum")),
+    ];
+    std::fs::write(&path, resolve(&taught).unwrap().to_toml()).unwrap();
+    let with = |key: &str, value: &str| Config::resolve(Some(&path), &[(key.to_string(), value.into())]);
+    let gcn = with("model.name", "gcn").unwrap();
+    assert_eq!((gcn.model.name(), gcn.model.layers()), ("gcn", 5));
+    assert_eq!(gcn.teacher.unwrap().candidates["self"].model.name(), "gcn");
+    let cora = with("data.name", "cora").unwrap();
+    assert_eq!((cora.data.name(), cora.model.layers()), ("cora", 5));
+    std::fs::write(&path, "[model]\nname = \"gcnii\"\nlayerz = 3\n").unwrap();
+    let error = with("model.name", "gcn").unwrap_err().to_string();
+    assert!(error.contains("unknown setting `model.layerz`"), "{error}");
+}
+
 #[test]
 fn a_written_configuration_keeps_its_preset() {
     let directory = tempfile::tempdir().unwrap();
