@@ -35,7 +35,7 @@ pub enum Operator {
 
 const OPERATORS: usize = 5;
 
-/// `O^k·X` for dense features, by operator and `k`.
+/// `O^k·X` for dense features, by operator and `k`, which is at least 1.
 type Propagated<T> = BTreeMap<(Operator, usize), Arc<Matrix<T>>>;
 
 /// A graph with its features and the operators models propagate with.
@@ -172,8 +172,11 @@ impl<T: Scalar> GraphInput<T> {
         let InputFeatures::Dense(features) = &self.features else { return None };
         // A panic elsewhere leaves the map whole: it is only looked up and inserted into.
         let kept = || self.propagated.lock().unwrap_or_else(PoisonError::into_inner);
+        if steps == 0 {
+            return Some(Arc::clone(features));
+        }
         let farthest = kept()
-            .range((operator, 0)..=(operator, steps))
+            .range((operator, 1)..=(operator, steps))
             .next_back()
             .map(|(&(_, done), product)| (done, Arc::clone(product)));
         let (done, mut product) = farthest.unwrap_or((0, Arc::clone(features)));
@@ -257,5 +260,29 @@ fn dense<T: Scalar>(tape: &Tape<T>, features: &Arc<Matrix<T>>, dropout: Option<D
     match dropout {
         Some(_) => tape.activate(&features, None, Activation::Identity, dropout),
         None => features,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The features themselves are no product: keeping them again would be counted as memory that a model takes.
+    #[test]
+    fn no_steps_of_propagation_make_nothing() {
+        let graph = Graph::from_edges(4, [(0, 1), (1, 2)]).unwrap();
+        let features = Features::Dense(Matrix::from_fn(4, 3, |row, column| (row + column) as f32));
+        let input = GraphInput::<f32>::new(&graph, &features);
+        let InputFeatures::Dense(kept) = input.features() else { panic!("they are dense") };
+        let none = input.propagated_features(Operator::Neighbours, 0).unwrap();
+        assert!(Arc::ptr_eq(&none, kept));
+        assert_eq!((input.values_made(), input.operators_made()), (0, 0));
+        let twice = input.propagated_features(Operator::Neighbours, 2).unwrap();
+        assert_eq!(input.values_made(), 12);
+        let mut once = Matrix::zeros(4, 3);
+        input.operator(Operator::Neighbours).matrix().multiply_into(kept, &mut once);
+        let mut expected = Matrix::zeros(4, 3);
+        input.operator(Operator::Neighbours).matrix().multiply_into(&once, &mut expected);
+        assert_eq!(*twice, expected);
     }
 }
