@@ -63,6 +63,12 @@ impl Graph {
         Self { self_loops, ..self }
     }
 
+    /// A graph from the neighbours of one node after those of another, ascending for each, and where those of each node begin
+    /// and the last ones end. Without directions, both ends of an edge must name each other.
+    pub(crate) fn from_rows(offsets: Vec<usize>, neighbours: Vec<u32>, directed: bool) -> Self {
+        Self { offsets, neighbours, directed, self_loops: true }
+    }
+
     /// A graph from distinct pairs `(smaller, larger)` in ascending order.
     fn from_sorted_pairs(nodes: usize, pairs: &[(u32, u32)]) -> Self {
         let mut offsets = vec![0; nodes + 1];

@@ -33,7 +33,7 @@ pub use fingerprint::Fingerprint;
 pub use graph::{Components, Graph};
 pub use library::{Library, check_contents};
 pub use neighbours::{Distance, Neighbours, nearest_neighbours, neighbour_graph, similarity_weights};
-pub use operators::{Normalization, adjacency, normalized_adjacency, two_hop_graph};
+pub use operators::{Normalization, adjacency, normalized_adjacency, two_hop_entries, two_hop_graph};
 pub use order::NodeOrder;
 pub use preparation::{GraphRule, PaperSplit, Preparation};
 pub use registry::GeneratorConfig;

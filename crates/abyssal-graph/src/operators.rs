@@ -2,7 +2,7 @@
 
 use abyssal_tensor::{Csr, Scalar};
 
-use crate::{Graph, GraphError};
+use crate::Graph;
 
 /// The symmetrically normalised adjacency matrix with self-loops, `Â = D̃^-½ (A + I) D̃^-½`, where
 /// `D̃ = diag(degree + 1)` (Kipf and Welling, 2017). Shape: n×n.
@@ -66,14 +66,32 @@ pub fn adjacency<T: Scalar>(graph: &Graph, normalization: Normalization, self_lo
 
 /// The graph of nodes exactly two steps apart: neighbours of neighbours that are neither neighbours nor the node itself.
 ///
-/// # Errors
-/// If there are more than 2³² - 1 nodes; a valid graph has fewer.
-pub fn two_hop_graph(graph: &Graph) -> Result<Graph, GraphError> {
-    let nodes = graph.nodes();
-    let mut seen = vec![u32::MAX; nodes];
-    let mut edges = Vec::new();
-    for node in 0..nodes {
+/// It is made row by row: a list of its edges would take more memory than the graph, which can be much larger than the one
+/// it comes from. A star of n + 1 nodes gives n·(n - 1) entries.
+pub fn two_hop_graph(graph: &Graph) -> Graph {
+    let (mut offsets, mut neighbours) = (vec![0], Vec::new());
+    for_each_two_hop_row(graph, |row| {
+        row.sort_unstable();
+        neighbours.extend_from_slice(row);
+        offsets.push(neighbours.len());
+    });
+    Graph::from_rows(offsets, neighbours, graph.is_directed())
+}
+
+/// How many entries the adjacency matrix of [`two_hop_graph`] has, counted without making it.
+pub fn two_hop_entries(graph: &Graph) -> usize {
+    let mut entries = 0;
+    for_each_two_hop_row(graph, |row| entries += row.len());
+    entries
+}
+
+/// Calls `use_row` for one node after the other with the nodes exactly two steps from it, each once, in no order.
+fn for_each_two_hop_row(graph: &Graph, mut use_row: impl FnMut(&mut [u32])) {
+    let mut seen = vec![u32::MAX; graph.nodes()];
+    let mut row = Vec::new();
+    for node in 0..graph.nodes() {
         let mark = node as u32;
+        row.clear();
         seen[node] = mark;
         for &neighbour in graph.neighbours(node) {
             seen[neighbour as usize] = mark;
@@ -82,14 +100,11 @@ pub fn two_hop_graph(graph: &Graph) -> Result<Graph, GraphError> {
             for &further in graph.neighbours(neighbour as usize) {
                 if seen[further as usize] != mark {
                     seen[further as usize] = mark;
-                    edges.push((further, mark));
+                    row.push(further);
                 }
             }
         }
-    }
-    match graph.is_directed() {
-        true => Graph::from_directed_edges(nodes, edges),
-        false => Graph::from_edges(nodes, edges),
+        use_row(&mut row);
     }
 }
 
@@ -201,6 +216,22 @@ mod tests {
     fn two_steps_apart_and_no_nearer() {
         let graph = Graph::from_edges(6, [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)]).unwrap();
         let expected = Graph::from_edges(6, [(0, 3), (1, 3), (2, 4)]).unwrap();
-        assert_eq!(two_hop_graph(&graph).unwrap(), expected);
+        assert_eq!(two_hop_graph(&graph), expected);
+        assert_eq!(two_hop_entries(&graph), 6);
+    }
+
+    #[test]
+    fn two_steps_along_directions() {
+        let graph = Graph::from_directed_edges(4, [(0, 1), (1, 2), (2, 3), (0, 3)]).unwrap();
+        let expected = Graph::from_directed_edges(4, [(0, 2), (1, 3)]).unwrap();
+        assert_eq!(two_hop_graph(&graph), expected);
+        assert_eq!(two_hop_entries(&graph), 2);
+    }
+
+    #[test]
+    fn all_leaves_of_a_star_are_two_steps_apart() {
+        let graph = Graph::from_edges(101, (1..101).map(|leaf| (0, leaf))).unwrap();
+        assert_eq!(two_hop_graph(&graph).edges(), 100 * 99 / 2);
+        assert_eq!(two_hop_entries(&graph), 100 * 99);
     }
 }

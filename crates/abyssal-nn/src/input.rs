@@ -126,10 +126,7 @@ impl<T: Scalar> GraphInput<T> {
                 Operator::Neighbours => adjacency(&self.graph, Normalization::Symmetric, false),
                 Operator::NeighbourMean => adjacency(&self.graph, Normalization::Mean, false),
                 Operator::NeighbourSum => adjacency(&self.graph, Normalization::Sum, false),
-                Operator::TwoHops => {
-                    let graph = two_hop_graph(&self.graph).expect("as many nodes as the graph has");
-                    adjacency(&graph, Normalization::Symmetric, false)
-                }
+                Operator::TwoHops => adjacency(&two_hop_graph(&self.graph), Normalization::Symmetric, false),
             };
             Arc::new(SparseOperator::new(matrix))
         })
@@ -138,6 +135,11 @@ impl<T: Scalar> GraphInput<T> {
     /// How many operators a model has wanted so far.
     pub fn operators_made(&self) -> usize {
         self.operators.iter().filter(|operator| operator.get().is_some()).count()
+    }
+
+    /// Whether a model has wanted this operator so far.
+    pub fn has_made(&self, operator: Operator) -> bool {
+        self.operators[operator as usize].get().is_some()
     }
 
     /// How many values of dense features, as they are or propagated, a model has wanted beside the features themselves.
@@ -170,11 +172,11 @@ impl<T: Scalar> GraphInput<T> {
     /// `O^k·X` where the features are dense, computed when it is first wanted, then kept; `None` where they are sparse.
     pub fn propagated_features(&self, operator: Operator, steps: usize) -> Option<Arc<Matrix<T>>> {
         let InputFeatures::Dense(features) = &self.features else { return None };
-        // A panic elsewhere leaves the map whole: it is only looked up and inserted into.
-        let kept = || self.propagated.lock().unwrap_or_else(PoisonError::into_inner);
         if steps == 0 {
             return Some(Arc::clone(features));
         }
+        // A panic elsewhere leaves the map whole: it is only looked up and inserted into.
+        let kept = || self.propagated.lock().unwrap_or_else(PoisonError::into_inner);
         let farthest = kept()
             .range((operator, 1)..=(operator, steps))
             .next_back()

@@ -46,7 +46,7 @@ fn estimate(text: &str) -> f64 {
 #[test]
 fn estimates_are_close_to_what_is_measured() {
     let directory = tempfile::tempdir().unwrap();
-    let cases: [(&str, &[&str]); 7] = [
+    let cases: [(&str, &[&str]); 8] = [
         (OURS, &[]),
         (OURS, &["--memory", "checkpoint:7"]),
         // Embeddings of 32 MiB are computed again: to keep them would take a third more.
@@ -55,6 +55,11 @@ fn estimates_are_close_to_what_is_measured() {
         ("gcnii", &["--memory", "checkpoint:6", "--threads", "1"]),
         ("gat", &["--set", "model.layers=3"]),
         ("appnp", &["--set", "model.layers=10"]),
+        // Most of it are nodes two steps apart.
+        (
+            "h2gcn",
+            &["--set", "model.layers=1", "--set", "data.nodes=30000", "--set", "data.average_degree=30"],
+        ),
     ];
     for (index, (model, arguments)) in cases.iter().enumerate() {
         let (text, result) = train(&directory.path().join(index.to_string()), model, arguments);

@@ -3,9 +3,9 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use abyssal_graph::{Dataset, Features, Graph};
+use abyssal_graph::{Dataset, Features, Graph, two_hop_entries};
 use abyssal_nn::models::{ModelConfig, TaskShape};
-use abyssal_nn::{GraphInput, Mode, Parameters, Pass};
+use abyssal_nn::{GraphInput, Mode, Operator, Parameters, Pass};
 use abyssal_tensor::ops::Targets;
 use abyssal_tensor::parallel::{partial_count, threads};
 use abyssal_tensor::tape::{Buffer, Pool, Tape};
@@ -23,6 +23,22 @@ const NODES: [usize; 4] = [211, 223, 227, 229];
 /// Nodes and ends of edges there: a prime again.
 const ENTRIES: usize = 1009;
 const VALUE: f64 = size_of::<f32>() as f64;
+
+/// Of an operator, for each entry: an index, a value and its source.
+const OPERATOR_ENTRY: f64 = 3.0 * VALUE;
+/// For each node: where its row begins, and the sum of its column.
+const OPERATOR_NODE: f64 = size_of::<usize>() as f64 + VALUE;
+/// An index and a value of its transpose, which is made with it, and dropped if it is the same.
+const TRANSPOSED_ENTRY: f64 = 2.0 * VALUE;
+
+/// What the operator of nodes two steps apart takes for its entries, and what making it takes on top of that.
+fn two_hop_bytes(graph: &Graph) -> (f64, f64) {
+    let entries = two_hop_entries(graph) as f64;
+    match graph.is_directed() {
+        true => ((OPERATOR_ENTRY + TRANSPOSED_ENTRY) * entries, 0.0),
+        false => (OPERATOR_ENTRY * entries, TRANSPOSED_ENTRY * entries),
+    }
+}
 
 /// Memory in bytes, by what it grows with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -77,8 +93,10 @@ pub(super) struct Footprints {
     nodes: usize,
     entries: usize,
     layers: usize,
-    /// Of features, weights and their moments.
+    /// Of features, weights and their moments, and nodes two steps apart.
     beside: f64,
+    /// What making operators takes for a moment, before any layer takes anything.
+    making: f64,
     full: Footprint,
     /// Unless the model keeps everything anyway.
     recomputing: Option<Recomputing>,
@@ -126,8 +144,12 @@ impl Footprints {
         };
         let partial_sums = VALUE * (partial_count(nodes) * trial.width * trial.width) as f64;
         let entries = nodes + (0..nodes).map(|node| dataset.graph().degree(node)).sum::<usize>();
-        let beside = of_weights + of_features + partial_sums;
-        Self { nodes, entries, layers, beside, full, recomputing }
+        let (two_hops, making) = match trial.input.has_made(Operator::TwoHops) {
+            true => two_hop_bytes(dataset.graph()),
+            false => (0.0, 0.0),
+        };
+        let beside = of_weights + of_features + partial_sums + two_hops;
+        Self { nodes, entries, layers, beside, making, full, recomputing }
     }
 
     /// Bytes with so many layers computed again together, or all kept.
@@ -141,7 +163,7 @@ impl Footprints {
                 layers.map(*rest, |layers, rest| layers + rest)
             }
         };
-        (self.beside + footprint.bytes(self.nodes, self.entries)).max(0.0) as u64
+        (self.beside + footprint.bytes(self.nodes, self.entries).max(self.making)) as u64
     }
 
     /// How many layers to compute again together for the least memory; `None` if that saves nothing.
@@ -232,10 +254,11 @@ impl<'a> Trial<'a> {
             }
             footprint = footprint.map(self.sorted(&beside), |first, second| first + second);
         }
-        // Operators: an index, a value and its source for each entry, where rows begin, and sums of columns.
-        let operators = self.input.operators_made() as f64;
-        footprint.entry += operators * 3.0 * VALUE;
-        footprint.node += operators * (size_of::<usize>() as f64 + VALUE);
+        let operators = self.input.operators_made();
+        // How many nodes are two steps apart, a graph of a few nodes does not tell.
+        let of_edges = operators - usize::from(self.input.has_made(Operator::TwoHops));
+        footprint.entry += of_edges as f64 * OPERATOR_ENTRY;
+        footprint.node += operators as f64 * OPERATOR_NODE;
         footprint.node += VALUE * self.input.values_made() as f64 / self.nodes as f64;
         footprint
     }
@@ -256,5 +279,35 @@ impl<'a> Trial<'a> {
             }
         }
         footprint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abyssal_graph::Split;
+    use toml::Value;
+
+    use super::*;
+
+    /// A star joins all of its leaves in two steps: far more than it has edges.
+    #[test]
+    fn nodes_two_steps_apart_are_counted() {
+        let nodes = 601u32;
+        let graph = Graph::from_edges(nodes as usize, (1..nodes).map(|leaf| (0, leaf))).unwrap();
+        let features = Features::Dense(Matrix::from_fn(nodes as usize, 3, |row, _| row as f32));
+        let labels = (0..nodes).map(|node| Some(node % 2)).collect();
+        let split = Split::new(vec![0, 1], vec![2, 3], vec![4, 5]).unwrap();
+        let dataset = Dataset::new("star", graph, features, labels, 2, split).unwrap();
+        let settings = [("model.name", Value::from("h2gcn")), ("model.hidden", Value::from(4))];
+        let settings = settings.map(|(key, value)| (key.to_string(), value));
+        let config = Config::resolve(None, &settings).unwrap();
+        let planned = Footprints::of(&config, &dataset).bytes(None);
+        let input = GraphInput::<f32>::new(dataset.graph(), dataset.features());
+        let operator = input.operator(Operator::TwoHops);
+        let matrix = operator.matrix();
+        assert_eq!(matrix.stored(), 600 * 599);
+        let real =
+            size_of_val(matrix.indices()) + size_of_val(matrix.values()) + size_of_val(operator.sources());
+        assert!(planned >= real as u64, "{planned} planned, {real} needed");
     }
 }
