@@ -133,6 +133,16 @@ impl Dataset {
         &self.split
     }
 
+    /// How many bytes of memory it takes, but for what the allocator adds.
+    pub fn bytes(&self) -> usize {
+        let split = &self.split;
+        let split = [split.train(), split.validation(), split.test()].map(size_of_val);
+        let names = self.class_names.iter().chain(&self.node_names);
+        let names: usize = names.map(|name| size_of_val(name) + name.len()).sum();
+        let labels = size_of_val(&*self.labels);
+        self.graph.bytes() + self.features.bytes() + labels + split.iter().sum::<usize>() + names
+    }
+
     /// The accuracy, on the labelled ones of `nodes`, of always guessing the most common class of the training
     /// set (the lowest of equally common ones): what a model has to beat. 0 where none of the nodes has a label.
     pub fn majority_share(&self, nodes: &[u32]) -> f64 {
@@ -277,6 +287,20 @@ mod tests {
         assert_eq!(named.fingerprint(), dataset.fingerprint());
         let error = dataset.with_names(names(2), names(4)).unwrap_err();
         assert_eq!(error.to_string(), "4 names for 5 nodes; give each a name, or none");
+    }
+
+    #[test]
+    fn bytes_of_all_parts_are_counted() {
+        // Offsets, two ends of three edges, features, labels, nodes of the split.
+        let expected = 6 * size_of::<usize>() + 6 * 4 + 10 * 4 + 5 * 8 + 4 * 4;
+        let dataset = build(parts()).unwrap();
+        assert_eq!(dataset.bytes(), expected);
+        let Features::Dense(dense) = parts().features else { unreachable!("the parts are dense") };
+        let sparse = Features::Sparse(Csr::from_dense(&dense));
+        let sparse = build(Parts { features: sparse, ..parts() }).unwrap();
+        assert_eq!(sparse.bytes(), expected - 10 * 4 + 6 * size_of::<usize>() + 4 * (4 + 4));
+        let named = dataset.with_names(Vec::new(), vec!["node".to_string(); 5]).unwrap();
+        assert_eq!(named.bytes(), expected + 5 * (size_of::<String>() + 4));
     }
 
     #[test]

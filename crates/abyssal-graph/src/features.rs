@@ -30,6 +30,16 @@ impl Features {
         }
     }
 
+    /// How many bytes of memory they take.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Dense(matrix) => size_of_val(matrix.as_slice()),
+            Self::Sparse(matrix) => {
+                size_of_val(matrix.offsets()) + size_of_val(matrix.indices()) + size_of_val(matrix.values())
+            }
+        }
+    }
+
     /// All values, n×F.
     pub fn to_dense(&self) -> Matrix<f32> {
         match self {

@@ -99,6 +99,11 @@ impl Graph {
         self.offsets.len() - 1
     }
 
+    /// How many bytes of memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.offsets) + size_of_val(&*self.neighbours)
+    }
+
     /// Number of edges, each counted once.
     pub fn edges(&self) -> usize {
         if self.directed { self.neighbours.len() } else { self.neighbours.len() / 2 }

@@ -95,3 +95,19 @@ fn a_run_that_does_not_fit_says_so_before_it_starts() {
     let (text, _) = train(&directory.path().join("auto"), OURS, &["--memory-budget", "40MiB"]);
     assert!(text.contains("layers at a time computed again"), "{text}");
 }
+
+/// What one model has given back is there for the next.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_budget_for_one_model_is_enough_for_several() {
+    let directory = tempfile::tempdir().unwrap();
+    let (text, _) = train(&directory.path().join("one"), OURS, &[]);
+    let budget = format!("{}", (1.1 * estimate(&text)) as u64);
+    let arguments = ["--memory", "full", "--memory-budget", &budget];
+    let seeds = command(&directory.path().join("seeds"), OURS, &["--seeds", "3"]).args(arguments).output();
+    let seeds = seeds.expect("the program starts");
+    let text = stderr(&seeds);
+    assert!(seeds.status.success(), "{text}");
+    let estimates: Vec<&str> = text.lines().filter(|line| line.contains(" of memory")).collect();
+    assert!(estimates.len() == 3 && estimates.iter().all(|line| *line == estimates[0]), "{text}");
+}

@@ -5,6 +5,7 @@
 //! `L/k + k` instead of `L`. Embeddings too large for the caches are not kept even otherwise, where one product gives them
 //! again. Nothing that is learnt depends on it, so it is no part of a run's configuration.
 
+mod baseline;
 mod footprint;
 mod system;
 
@@ -16,6 +17,7 @@ use abyssal_graph::Dataset;
 use abyssal_nn::models::ModelConfig;
 
 use crate::{Config, TrainError};
+use baseline::Baseline;
 use footprint::Footprints;
 pub use system::peak_memory_bytes;
 use system::{available_memory_bytes, present_memory_bytes};
@@ -84,6 +86,15 @@ pub struct MemorySettings {
     pub mode: MemoryMode,
     /// The most bytes this process may have; what the system has free, if not given.
     pub budget: Option<u64>,
+    /// Bytes of data in memory beside what the model learns from.
+    pub other_data: u64,
+}
+
+impl MemorySettings {
+    /// For a model that learns from other data while these stay in memory.
+    pub(crate) fn beside(self, dataset: &Dataset) -> Self {
+        Self { other_data: self.other_data + dataset.bytes() as u64, ..self }
+    }
 }
 
 /// How a run will use memory.
@@ -102,13 +113,14 @@ impl MemoryPlan {
     /// If it cannot be done within the budget, or the model cannot compute layers again.
     pub fn new(config: &Config, dataset: &Dataset, settings: &MemorySettings) -> Result<Self, TrainError> {
         let footprints = Footprints::of(config, dataset);
-        // Loading data may have taken more than training will.
-        let (present, peak) = (present_memory_bytes().unwrap_or(0), peak_memory_bytes().unwrap_or(0));
+        let data = dataset.bytes() as u64 + settings.other_data;
+        let baseline = Baseline::of_process(data);
         let plan = |mode: MemoryMode| MemoryPlan {
             mode,
-            bytes: peak.max(present + footprints.bytes(mode.recomputed())),
+            bytes: baseline.with(data, footprints.bytes(mode.recomputed())),
         };
-        let budget = settings.budget.or_else(|| Some(present + available_memory_bytes()?));
+        let free = || Some(present_memory_bytes()? + available_memory_bytes()?);
+        let budget = settings.budget.or_else(free);
         let fits = |plan: &MemoryPlan| budget.is_none_or(|budget| plan.bytes <= budget);
         let frugal = footprints.most_frugal().map(|layers| plan(MemoryMode::Checkpoint(layers)));
         let wanted = match settings.mode {

@@ -178,7 +178,14 @@ impl Hearing<'_, '_> {
         let own = other.then(|| config.data.load(self.surroundings.library)).transpose()?;
         let dataset = own.as_ref().unwrap_or(self.dataset);
         let directory = RunDirectory::of_teacher(self.teachers, name, config)?;
-        let seconds = match directory.run_as(role, config, dataset, self.surroundings)? {
+        let memory = self.surroundings.memory;
+        let mut surroundings = Surroundings {
+            library: self.surroundings.library,
+            observer: &mut *self.surroundings.observer,
+            memory: if other { memory.beside(self.dataset) } else { memory },
+            stop: self.surroundings.stop,
+        };
+        let seconds = match directory.run_as(role, config, dataset, &mut surroundings)? {
             Outcome::Finished(result) => result.total_seconds(),
             Outcome::Stopped { .. } => return Ok(None),
         };

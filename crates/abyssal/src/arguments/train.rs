@@ -162,7 +162,7 @@ impl TrainArguments {
 
     /// How much memory may be used.
     pub fn memory_settings(&self) -> MemorySettings {
-        MemorySettings { mode: self.memory, budget: self.memory_budget }
+        MemorySettings { mode: self.memory, budget: self.memory_budget, ..MemorySettings::default() }
     }
 
     /// Whether `--split geom-gcn` asks for all of its splits.

@@ -1,0 +1,52 @@
+//! Plans of memory where several models train in one process.
+
+use std::sync::atomic::AtomicBool;
+
+use abyssal_graph::Library;
+use abyssal_train::memory::{MemoryPlan, MemorySettings};
+use abyssal_train::{Config, EpochMetrics, Observer, Outcome, Role, RunDirectory, Surroundings, TrainError};
+use toml::Value;
+
+fn config(settings: &[(&str, Value)]) -> Config {
+    let small = [("model.layers", Value::from(16)), ("train.epochs", Value::from(1))];
+    let all = small.iter().chain(settings).map(|(key, value)| (key.to_string(), value.clone()));
+    Config::resolve(None, &all.collect::<Vec<_>>()).expect("valid settings")
+}
+
+/// Remembers how models were to use memory.
+#[derive(Default)]
+struct Plans(Vec<(String, MemoryPlan)>);
+
+impl Observer for Plans {
+    fn begin(&mut self, config: &Config, _: Role, _: usize, memory: &MemoryPlan) {
+        self.0.push((config.model.name().to_string(), *memory));
+    }
+
+    fn epoch(&mut self, _: &EpochMetrics) {}
+}
+
+/// Trains a model after its teachers, and tells the plans of all.
+fn train(config: &Config, memory: MemorySettings) -> Result<Vec<(String, MemoryPlan)>, TrainError> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let library = Library::from_environment(None);
+    let dataset = config.data.load(&library)?;
+    let mut plans = Plans::default();
+    let stop = AtomicBool::new(false);
+    let mut surroundings = Surroundings { library: &library, observer: &mut plans, memory, stop: &stop };
+    let run = RunDirectory::create(&directory.path().join("run"), config)?;
+    let outcome = run.run(config, &dataset, &mut surroundings)?;
+    assert!(matches!(outcome, Outcome::Finished(_)), "nobody stopped it");
+    Ok(plans.0)
+}
+
+/// What the first model has given back and the allocator kept is not counted again for the second.
+#[test]
+fn all_seeds_have_the_same_estimate() {
+    let config = config(&[("data.nodes", 3000.into()), ("model.layers", 48.into())]);
+    let plans = [0, 1, 2].map(|seed| {
+        let config = Config { seed, ..config.clone() };
+        train(&config, MemorySettings::default()).expect("training succeeds")
+    });
+    assert_eq!(plans[0], plans[1]);
+    assert_eq!(plans[0], plans[2]);
+}
