@@ -218,7 +218,11 @@ impl RunDirectory {
             return Ok(Outcome::Finished(Box::new(result)));
         }
         // Before anything is trained: even a teacher's time is lost if its student does not fit.
-        let memory = MemoryPlan::new(config, dataset, &surroundings.memory)?;
+        let settings = match role {
+            Role::Result => surroundings.memory,
+            Role::Teacher { .. } | Role::Round { .. } => surroundings.memory.along(&config.model),
+        };
+        let memory = MemoryPlan::new(config, dataset, &settings)?;
         let mut trainer = Trainer::new(config, dataset)?.recomputing(memory.recomputed());
         let mut teacher = None;
         if let Some(parts) = config.curriculum.as_ref().zip(config.teacher.as_ref()) {

@@ -1,11 +1,14 @@
 //! Plans of memory where several models train in one process.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use abyssal_graph::Library;
-use abyssal_train::memory::{MemoryPlan, MemorySettings};
+use abyssal_train::memory::{MemoryMode, MemoryPlan, MemorySettings};
 use abyssal_train::{Config, EpochMetrics, Observer, Outcome, Role, RunDirectory, Surroundings, TrainError};
 use toml::Value;
+
+const FOUR: MemoryMode = MemoryMode::Checkpoint(NonZeroUsize::new(4).unwrap());
 
 fn config(settings: &[(&str, Value)]) -> Config {
     let small = [("model.layers", Value::from(16)), ("train.epochs", Value::from(1))];
@@ -49,4 +52,26 @@ fn all_seeds_have_the_same_estimate() {
     });
     assert_eq!(plans[0], plans[1]);
     assert_eq!(plans[0], plans[2]);
+}
+
+/// A perceptron keeps its few layers, whatever is asked of the model that it teaches.
+#[test]
+fn teachers_need_not_compute_layers_again() {
+    let small = ("data.nodes", Value::from(800));
+    let taught = config(&[
+        small.clone(),
+        ("train.method", "curriculum".into()),
+        ("curriculum.steps", 2.into()),
+        ("curriculum.fine_tuning_epochs", 1.into()),
+        ("teacher.models", "mlp".into()),
+        ("teacher.mlp.train.epochs", 5.into()),
+    ]);
+    let memory = MemorySettings { mode: FOUR, ..MemorySettings::default() };
+    let plans = train(&taught, memory).expect("training succeeds");
+    let modes: Vec<(&str, MemoryMode)> =
+        plans.iter().map(|(name, plan)| (name.as_str(), plan.mode)).collect();
+    assert_eq!(modes, [("mlp", MemoryMode::Full), ("r-soft-graph-ain", FOUR)]);
+    let alone = config(&[small, ("model.name", "mlp".into()), ("model.layers", 2.into())]);
+    let refused = train(&alone, memory).expect_err("it was asked for by name");
+    assert!(matches!(refused, TrainError::NotRecomputable { .. }), "{refused}");
 }

@@ -202,7 +202,10 @@ fn train_all(
             None => loaded.insert(load(&config.data, library, arguments)?),
         };
         let mut progress = Progress::new(arguments.quiet);
+        // Whoever is compared does what the first model is asked for as far as it can.
+        let is_first = config.model.name() == session.runs[0].config.model.name();
         let memory = arguments.memory_settings();
+        let memory = if is_first { memory } else { memory.along(&config.model) };
         let mut surroundings = Surroundings { library, observer: &mut progress, memory, stop };
         let outcome = directory.run(config, dataset, &mut surroundings);
         progress.finish();

@@ -111,3 +111,14 @@ fn a_budget_for_one_model_is_enough_for_several() {
     let estimates: Vec<&str> = text.lines().filter(|line| line.contains(" of memory")).collect();
     assert!(estimates.len() == 3 && estimates.iter().all(|line| *line == estimates[0]), "{text}");
 }
+
+#[test]
+fn compared_models_compute_layers_again_only_where_they_can() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("compared");
+    let arguments = ["--set", "data.nodes=800", "--compare", "mlp", "--memory", "checkpoint:5"];
+    let output = command(&out, OURS, &arguments).output().expect("the program starts");
+    let text = stderr(&output);
+    assert!(output.status.success(), "{text}");
+    assert_eq!(text.matches("5 layers at a time computed again").count(), 1, "{text}");
+}

@@ -31,6 +31,13 @@ const OPERATOR_NODE: f64 = size_of::<usize>() as f64 + VALUE;
 /// An index and a value of its transpose, which is made with it, and dropped if it is the same.
 const TRANSPOSED_ENTRY: f64 = 2.0 * VALUE;
 
+/// Whether layers of a model can be computed again, and are so many that it saves memory.
+pub(super) fn recomputes(model: &ModelConfig) -> bool {
+    // Any task will do: it says nothing about layers.
+    let task = TaskShape { features: 1, classes: 2 };
+    model.layers() > TRIED_LAYERS && model.build::<f32>(task).recomputes()
+}
+
 /// What the operator of nodes two steps apart takes for its entries, and what making it takes on top of that.
 fn two_hop_bytes(graph: &Graph) -> (f64, f64) {
     let entries = two_hop_entries(graph) as f64;
@@ -130,7 +137,7 @@ impl Footprints {
             0..=TRIED_LAYERS => (trial.footprint(layers, None), None),
             _ => {
                 let kept = Line::of(|layers| trial.footprint(layers, None));
-                (kept.at(layers), trial.recomputes().then(|| Recomputing::of(&trial, &kept)))
+                (kept.at(layers), recomputes(&config.model).then(|| Recomputing::of(&trial, &kept)))
             }
         };
         let specs = config.model.build::<f32>(trial.task).specs();
@@ -218,10 +225,6 @@ impl<'a> Trial<'a> {
         let input = GraphInput::new(&graph, &features);
         let sparing = spares_embeddings(model, dataset.nodes());
         Self { model, task, width, sparing, nodes, input, targets: Arc::new(targets) }
-    }
-
-    fn recomputes(&self) -> bool {
-        self.model.build::<f32>(self.task).recomputes()
     }
 
     /// What a training pass takes with so many layers.

@@ -18,7 +18,7 @@ use abyssal_nn::models::ModelConfig;
 
 use crate::{Config, TrainError};
 use baseline::Baseline;
-use footprint::Footprints;
+use footprint::{Footprints, recomputes};
 pub use system::peak_memory_bytes;
 use system::{available_memory_bytes, present_memory_bytes};
 
@@ -91,6 +91,16 @@ pub struct MemorySettings {
 }
 
 impl MemorySettings {
+    /// For a model that trains along with the one they are about, such as its teacher: layers are computed again where it
+    /// can do that, and else it is as if nothing had been said.
+    pub fn along(self, model: &ModelConfig) -> Self {
+        let mode = match self.mode {
+            MemoryMode::Checkpoint(_) if !recomputes(model) => MemoryMode::Auto,
+            mode => mode,
+        };
+        Self { mode, ..self }
+    }
+
     /// For a model that learns from other data while these stay in memory.
     pub(crate) fn beside(self, dataset: &Dataset) -> Self {
         Self { other_data: self.other_data + dataset.bytes() as u64, ..self }

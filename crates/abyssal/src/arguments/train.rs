@@ -101,7 +101,7 @@ pub struct TrainArguments {
     ///
     /// full keeps what every layer computed until the gradient comes back to it. checkpoint:K keeps what every K layers
     /// give and computes the rest again, one more forward pass for much less memory. auto is full if that fits into the
-    /// budget, else checkpoint with the best K.
+    /// budget, else checkpoint with the best K. Teachers and compared models that cannot do checkpoint:K do auto.
     #[arg(long, value_name = "MODE", default_value_t)]
     pub memory: MemoryMode,
 
