@@ -49,8 +49,11 @@ pub(crate) fn prepare(
     let known = targets(dataset, dataset.split().train());
     let labels = SoftLabels::estimated(&probabilities, &known)?.filtered(&known, curriculum.filtered);
     let weights = auxiliary_graph(curriculum, dataset, &embeddings)?;
-    let tasks = Smoother::new(&weights).tasks(labels, curriculum.steps);
     write_atomically(&directory.join("teacher.npy"), &npy::to_bytes(&given))?;
     write_atomically(&directory.join("auxiliary-graph.csv"), &auxiliary_graph_to_csv(&weights))?;
-    Ok(Some(Lessons { course: Course::new(curriculum, config.train.epochs, &tasks), teacher: record }))
+    // Before there are many tasks: nobody needs them any more.
+    drop((given, probabilities, embeddings));
+    let smoother = Smoother::new(&weights);
+    let course = Course::new(curriculum, config.train.epochs, smoother.tasks(labels, curriculum.steps));
+    Ok(Some(Lessons { course, teacher: record }))
 }

@@ -218,16 +218,23 @@ impl RunDirectory {
             return Ok(Outcome::Finished(Box::new(result)));
         }
         // Before anything is trained: even a teacher's time is lost if its student does not fit.
+        config.validate()?;
         let settings = match role {
             Role::Result => surroundings.memory,
             Role::Teacher { .. } | Role::Round { .. } => surroundings.memory.along(&config.model),
         };
         let memory = MemoryPlan::new(config, dataset, &settings)?;
+        let mut lessons = None;
+        if let Some(parts) = config.curriculum.as_ref().zip(config.teacher.as_ref()) {
+            lessons = lessons::prepare(&self.path, &self.teachers, config, parts, dataset, surroundings)?;
+            if lessons.is_none() {
+                return Ok(Outcome::Stopped { epoch: 0 });
+            }
+        }
+        // After its teachers: its memory is theirs until then.
         let mut trainer = Trainer::new(config, dataset)?.recomputing(memory.recomputed());
         let mut teacher = None;
-        if let Some(parts) = config.curriculum.as_ref().zip(config.teacher.as_ref()) {
-            let lessons = lessons::prepare(&self.path, &self.teachers, config, parts, dataset, surroundings)?;
-            let Some(lessons) = lessons else { return Ok(Outcome::Stopped { epoch: 0 }) };
+        if let Some(lessons) = lessons {
             trainer = trainer.with_course(lessons.course);
             teacher = Some(lessons.teacher);
         }

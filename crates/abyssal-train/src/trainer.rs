@@ -371,7 +371,7 @@ mod tests {
         let labels = Matrix::from_fn(dataset.graph().nodes(), dataset.classes(), sharp);
         let known = targets(&dataset, dataset.split().train());
         let labels = SoftLabels::estimated(&labels, &known).unwrap();
-        let course = Course::new(&CurriculumConfig::default(), 5, &[labels]);
+        let course = Course::new(&CurriculumConfig::default(), 5, [labels]);
         let orders =
             [NodeOrder::given(dataset.graph().nodes()), NodeOrder::close_neighbours(dataset.graph())];
         assert_ne!(orders[0], orders[1]);

@@ -148,7 +148,7 @@ fn without_smoothing_and_filtering_the_first_task_is_self_training() {
     let said = read_npy(&directory.path().join("run/teacher.npy"));
     let labels = SoftLabels::estimated(&said, &known).unwrap();
     let curriculum = config.curriculum.as_ref().unwrap();
-    let course = Course::new(curriculum, config.train.epochs, &[labels]);
+    let course = Course::new(curriculum, config.train.epochs, [labels]);
     let mut trainer = Trainer::new(&config, &data).unwrap().with_course(course);
     for metrics in &seen.epochs {
         assert_eq!(*metrics, trainer.run_epoch().unwrap());

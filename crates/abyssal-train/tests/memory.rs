@@ -75,3 +75,21 @@ fn teachers_need_not_compute_layers_again() {
     let refused = train(&alone, memory).expect_err("it was asked for by name");
     assert!(matches!(refused, TrainError::NotRecomputable { .. }), "{refused}");
 }
+
+/// Every task of a curriculum is a matrix of nodes and classes, and no two copies of it are kept.
+#[test]
+fn tasks_of_a_curriculum_are_counted() {
+    let plan = |steps: i64| {
+        let config = config(&[
+            ("data.nodes", 800.into()),
+            ("train.method", "curriculum".into()),
+            ("curriculum.steps", steps.into()),
+        ]);
+        let dataset = config.data.load(&Library::from_environment(None)).expect("a generated dataset");
+        let unlimited = MemorySettings { budget: Some(u64::MAX), ..MemorySettings::default() };
+        let plan = MemoryPlan::new(&config, &dataset, &unlimited).expect("there is no limit");
+        (plan.bytes, (dataset.nodes() * dataset.classes() * size_of::<f32>()) as u64)
+    };
+    let ((few, _), (many, task)) = (plan(1000), plan(21_000));
+    assert_eq!(many - few, 20_000 * task);
+}

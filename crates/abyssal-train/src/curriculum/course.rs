@@ -37,22 +37,32 @@ pub struct Course {
 }
 
 impl Course {
-    /// Labels of all tasks, the smoothest first, at least one; `epochs` for all of them together.
-    pub fn new(config: &CurriculumConfig, epochs: usize, tasks: &[SoftLabels]) -> Self {
-        let target = |(index, labels): (usize, &SoftLabels)| {
-            let next = &tasks[(index + 1).min(tasks.len() - 1)];
-            Arc::new(SoftTargets::new(mixed(labels, next, config.mixing)))
-        };
+    /// Labels of all tasks, the sharpest first, at least one; `epochs` for all of them together. They are learnt in the
+    /// reverse order.
+    pub fn new(
+        config: &CurriculumConfig,
+        epochs: usize,
+        labels: impl IntoIterator<Item = SoftLabels>,
+    ) -> Self {
+        let mut tasks = Vec::new();
+        // Labels of a large graph are large: no more of them are kept than are mixed.
+        let mut sharper = None;
+        for labels in labels {
+            let next = sharper.as_ref().unwrap_or(&labels);
+            tasks.push(Arc::new(SoftTargets::new(mixed(&labels, next, config.mixing))));
+            sharper = Some(labels);
+        }
+        tasks.reverse();
         Self {
             pace: Pace { epochs, tasks: tasks.len() },
-            tasks: tasks.iter().enumerate().map(target).collect(),
+            tasks,
             fine_tuning_epochs: config.fine_tuning_epochs,
             fine_tuning_learning_rate: config.fine_tuning_learning_rate,
             fine_tuning_patience: config.fine_tuning_patience,
         }
     }
 
-    /// The same course for nodes in another order.
+    /// The same course for nodes in another order. Tasks are exchanged one by one, so that no two copies of all are there.
     pub(crate) fn reordered(self, order: &NodeOrder) -> Self {
         let reordered = |task: Arc<SoftTargets<f32>>| {
             Arc::new(SoftTargets::new(task.distributions().select_rows(order.nodes())))
@@ -88,7 +98,7 @@ fn mixed(labels: &SoftLabels, next: &SoftLabels, share: f64) -> Matrix<f32> {
         let [own, next] = [labels, next].map(|labels| f64::from(labels.rows().get(row, class)));
         ((1.0 - share) * own + share * next) as f32
     };
-    SoftLabels::from_rows(Matrix::from_fn(rows, classes, mix)).rows().clone()
+    SoftLabels::from_rows(Matrix::from_fn(rows, classes, mix)).into_rows()
 }
 
 #[cfg(test)]
@@ -101,12 +111,12 @@ mod tests {
 
     fn course(mixing: f64) -> Course {
         let tasks = [
-            labels(&[[0.5, 0.5], [0.6, 0.4], [0.0, 0.0]]),
-            labels(&[[0.7, 0.3], [0.6, 0.4], [1.0, 0.0]]),
             labels(&[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]),
+            labels(&[[0.7, 0.3], [0.6, 0.4], [1.0, 0.0]]),
+            labels(&[[0.5, 0.5], [0.6, 0.4], [0.0, 0.0]]),
         ];
         let config = CurriculumConfig { mixing, fine_tuning_epochs: 2, ..CurriculumConfig::default() };
-        Course::new(&config, 6, &tasks)
+        Course::new(&config, 6, tasks)
     }
 
     #[test]

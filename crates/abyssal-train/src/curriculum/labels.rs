@@ -62,6 +62,11 @@ impl SoftLabels {
         &self.rows
     }
 
+    /// The distributions alone, n×C.
+    pub(super) fn into_rows(self) -> Matrix<f32> {
+        self.rows
+    }
+
     /// The nodes about which something is known, ascending.
     pub fn nodes(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.rows.rows()).filter(|&node| self.rows.row(node).iter().any(|&value| value > 0.0))

@@ -1,5 +1,7 @@
 //! Labels smoothed over the auxiliary graph.
 
+use std::iter::successors;
+
 use abyssal_tensor::{Csr, Matrix};
 
 use super::SoftLabels;
@@ -42,14 +44,14 @@ impl Smoother {
         SoftLabels::from_rows(smoothed)
     }
 
-    /// The labels of all tasks, the easiest first: `Y⁽ⁿ⁾, …, Y⁽¹⁾, Y⁽⁰⁾` with `n` steps of smoothing.
-    pub fn tasks(&self, labels: SoftLabels, steps: usize) -> Vec<SoftLabels> {
-        let mut tasks = vec![labels];
-        for step in 0..steps {
-            tasks.push(self.step(&tasks[step]));
-        }
-        tasks.reverse();
-        tasks
+    /// The labels of all tasks, the hardest first: `Y⁽⁰⁾, Y⁽¹⁾, …, Y⁽ⁿ⁾` with `n` steps of smoothing. Each is made when it is
+    /// wanted, so that not all need be in memory.
+    pub fn tasks(&self, labels: SoftLabels, steps: usize) -> impl Iterator<Item = SoftLabels> {
+        let mut left = steps;
+        successors(Some(labels), move |labels| {
+            left = left.checked_sub(1)?;
+            Some(self.step(labels))
+        })
     }
 }
 
@@ -98,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn tasks_go_from_smooth_to_sharp() {
-        let tasks = five_nodes().tasks(labels(), 3);
-        assert_eq!(tasks.len(), 4);
-        assert_eq!(tasks[3], labels());
-        for pair in tasks.windows(2) {
-            assert_eq!(pair[0], five_nodes().step(&pair[1]));
+    fn tasks_go_from_sharp_to_smooth() {
+        let tasks = |steps| five_nodes().tasks(labels(), steps).collect::<Vec<_>>();
+        assert_eq!(tasks(3).len(), 4);
+        assert_eq!(tasks(3)[0], labels());
+        for pair in tasks(3).windows(2) {
+            assert_eq!(pair[1], five_nodes().step(&pair[0]));
         }
-        assert_eq!(five_nodes().tasks(labels(), 0), [labels()]);
+        assert_eq!(tasks(0), [labels()]);
     }
 
     /// A connected graph that is not bipartite, random weights and labels.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use abyssal_graph::{Dataset, Features, Graph, two_hop_entries};
 use abyssal_nn::models::{ModelConfig, TaskShape};
 use abyssal_nn::{GraphInput, Mode, Operator, Parameters, Pass};
-use abyssal_tensor::ops::Targets;
+use abyssal_tensor::ops::{SoftTargets, Targets};
 use abyssal_tensor::parallel::{partial_count, threads};
 use abyssal_tensor::tape::{Buffer, Pool, Tape};
 use abyssal_tensor::{Csr, Matrix};
@@ -100,7 +100,7 @@ pub(super) struct Footprints {
     nodes: usize,
     entries: usize,
     layers: usize,
-    /// Of features, weights and their moments, and nodes two steps apart.
+    /// Of features, weights and their moments, the tasks of a curriculum, and nodes two steps apart.
     beside: f64,
     /// What making operators takes for a moment, before any layer takes anything.
     making: f64,
@@ -132,7 +132,7 @@ impl Footprints {
     /// Tries a model.
     pub fn of(config: &Config, dataset: &Dataset) -> Self {
         let (nodes, layers) = (dataset.nodes(), config.model.layers());
-        let trial = Trial::new(&config.model, dataset);
+        let trial = Trial::new(config, dataset);
         let (full, recomputing) = match layers {
             0..=TRIED_LAYERS => (trial.footprint(layers, None), None),
             _ => {
@@ -151,11 +151,13 @@ impl Footprints {
         };
         let partial_sums = VALUE * (partial_count(nodes) * trial.width * trial.width) as f64;
         let entries = nodes + (0..nodes).map(|node| dataset.graph().degree(node)).sum::<usize>();
+        let tasks = config.curriculum.as_ref().map_or(0, |curriculum| curriculum.tasks());
+        let of_tasks = VALUE * tasks as f64 * (nodes * dataset.classes()) as f64;
         let (two_hops, making) = match trial.input.has_made(Operator::TwoHops) {
             true => two_hop_bytes(dataset.graph()),
             false => (0.0, 0.0),
         };
-        let beside = of_weights + of_features + partial_sums + two_hops;
+        let beside = of_weights + of_features + partial_sums + of_tasks + two_hops;
         Self { nodes, entries, layers, beside, making, full, recomputing }
     }
 
@@ -195,10 +197,13 @@ struct Trial<'a> {
     nodes: usize,
     input: GraphInput<f32>,
     targets: Arc<Targets>,
+    /// In a curriculum, distributions are learnt in place of them.
+    distributions: Option<Arc<SoftTargets<f32>>>,
 }
 
 impl<'a> Trial<'a> {
-    fn new(model: &'a ModelConfig, dataset: &Dataset) -> Self {
+    fn new(config: &'a Config, dataset: &Dataset) -> Self {
+        let model = &config.model;
         let task = TaskShape { features: dataset.features().columns(), classes: dataset.classes() };
         let width = model.hidden();
         let foreign = |nodes: &&usize| {
@@ -221,10 +226,15 @@ impl<'a> Trial<'a> {
                 Features::Sparse(entries.expect("all entries are inside"))
             }
         };
-        let targets = Targets { rows: vec![0], classes: vec![0] };
+        let targets = Arc::new(Targets { rows: vec![0], classes: vec![0] });
+        let certain = |_, class| if class == 0 { 1.0 } else { 0.0 };
+        let distributions = config
+            .curriculum
+            .as_ref()
+            .map(|_| Arc::new(SoftTargets::new(Matrix::from_fn(nodes, task.classes, certain))));
         let input = GraphInput::new(&graph, &features);
         let sparing = spares_embeddings(model, dataset.nodes());
-        Self { model, task, width, sparing, nodes, input, targets: Arc::new(targets) }
+        Self { model, task, width, sparing, nodes, input, targets, distributions }
     }
 
     /// What a training pass takes with so many layers.
@@ -239,7 +249,10 @@ impl<'a> Trial<'a> {
             // A model whose numbers leave the finite range says so in training.
             if let Ok(scores) = model.forward(&pass, &self.input) {
                 let scores = pass.drop_scores(&scores, model.score_dropout());
-                let loss = tape.cross_entropy(&scores, &self.targets);
+                let loss = match &self.distributions {
+                    Some(distributions) => tape.soft_cross_entropy(&scores, distributions),
+                    None => tape.cross_entropy(&scores, &self.targets),
+                };
                 let variables = pass.parameters;
                 let mut gradients = tape.backward(&loss);
                 let taken = variables.iter().map(|variable| gradients.take(variable));

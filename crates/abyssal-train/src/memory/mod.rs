@@ -189,7 +189,24 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
+    use abyssal_graph::Library;
+    use toml::Value;
+
     use super::*;
+
+    #[test]
+    fn data_beside_those_of_a_model_are_counted() {
+        // So many tasks that loading takes less.
+        let settings =
+            [("train.method", Value::from("curriculum")), ("curriculum.steps", Value::from(100_000))];
+        let settings = settings.map(|(key, value)| (key.to_string(), value));
+        let config = Config::resolve(None, &settings).unwrap();
+        let dataset = config.data.load(&Library::from_environment(None)).unwrap();
+        let alone = MemorySettings { budget: Some(u64::MAX), ..MemorySettings::default() };
+        let [alone, beside] = [alone, alone.beside(&dataset)]
+            .map(|settings| MemoryPlan::new(&config, &dataset, &settings).unwrap().bytes);
+        assert_eq!(beside - alone, dataset.bytes() as u64);
+    }
 
     #[test]
     fn modes_are_read_as_they_are_written() {
