@@ -7,7 +7,7 @@ pub enum TensorError {
     #[error("invalid sparse matrix: {0}")]
     InvalidSparse(String),
     /// An operation met infinity or NaN where it needs finite numbers.
-    #[error("{operation} met infinity or NaN; lower the learning rate or look at the features")]
+    #[error("{operation} met infinity or NaN")]
     NotFinite {
         /// The operation that noticed.
         operation: &'static str,

@@ -21,7 +21,9 @@ impl Remedy {
         match self {
             Self::LowerLearningRate => format!("try a lower {prefix}train.learning_rate"),
             Self::FewerLayers => {
-                "it starts that way: take fewer layers, or a model that normalises them".to_string()
+                "it starts that way: look for very large features (data.standardize scales them), take \
+                                  fewer layers, or a model that normalises them"
+                    .to_string()
             }
         }
     }

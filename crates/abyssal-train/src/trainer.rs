@@ -265,7 +265,9 @@ impl Trainer {
             0 => Remedy::FewerLayers,
             _ => Remedy::LowerLearningRate,
         };
-        TrainError::Diverged { epoch: self.state.epoch + 1, reason: format!("{seen}; {place}"), remedy }
+        // A layer that refuses to go on is the place, and what was seen.
+        let reason = if place.contains(&seen) { place } else { format!("{seen}; {place}") };
+        TrainError::Diverged { epoch: self.state.epoch + 1, reason, remedy }
     }
 
     /// Evaluates the present weights, and computes the step of the next epoch if there is one.

@@ -130,7 +130,8 @@ impl Library {
             .chain(benchmarks)
             .chain(imported.iter().map(String::as_str))
             .collect();
-        let nearest = known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
+        let nearest =
+            known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, &name.to_lowercase()));
         GraphError::UnknownDataset {
             name: name.to_string(),
             nearest: nearest.copied().unwrap_or_default().to_string(),
