@@ -10,7 +10,12 @@ const EDGES: &str = "source,target\nalice,bob\nbob,karl\n";
 const LABELS: &str = "id,label\nalice,red\nbob,blue\n";
 const MASKS: &str = "id,split\nalice,train\nbob,val\nkarl,test\n";
 
-fn files<'a>(features: &'a str, edges: &'a str, labels: &'a str, masks: &'a str) -> crate::Contents<'a> {
+pub(crate) fn files<'a>(
+    features: &'a str,
+    edges: &'a str,
+    labels: &'a str,
+    masks: &'a str,
+) -> crate::Contents<'a> {
     let names = ["features.csv", "edges.csv", "labels.csv", "masks.csv"];
     let contents = [features, edges, labels, masks].map(str::as_bytes);
     [0, 1, 2, 3].map(|file| (names[file], contents[file]))

@@ -4,6 +4,7 @@ mod arrays;
 mod graphs;
 mod hostile_arrays;
 mod hostile_tables;
+mod ids_and_headers;
 mod round_trips;
 
 use std::fs;

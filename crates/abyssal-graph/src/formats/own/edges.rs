@@ -42,7 +42,11 @@ fn of_table(mut table: Table<impl Read>, nodes: &NodeNames) -> Result<Edges, For
     }
     table.expect_width(2, "source, target")?;
     while table.read_row(&mut row)? {
-        edges.push((nodes.find_cell(&row, 0)?, nodes.find_cell(&row, 1)?));
+        let find = |column| {
+            let found = nodes.find_cell(&row, column);
+            found.map_err(|error| table.suspect_header(&row, "source", error))
+        };
+        edges.push((find(0)?, find(1)?));
     }
     Ok(edges)
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use super::super::Place;
 use super::super::limits::check_classes;
-use super::super::table::{Row, Table, shown};
+use super::super::table::{Row, Table, is_number, shown};
 use super::FormatError;
 use super::names::NodeNames;
 use super::source::{Source, only_array};
@@ -60,18 +60,64 @@ fn of_table(table: Table<impl Read>, nodes: &NodeNames) -> Result<NodeLabels, Fo
     by_id(table, nodes)
 }
 
+/// One label a line. A blank line is a label that is missing, but at the end of the file it is nothing.
 fn in_order(mut table: Table<impl Read>, nodes: &NodeNames) -> Result<NodeLabels, FormatError> {
+    table.keep_blank_lines();
     let header = table.header().cloned();
     let (mut row, mut labels, mut seen) = (Row::default(), Vec::new(), Seen::default());
+    let (mut surplus, mut blank) = (None, false);
     while table.read_row(&mut row)? {
-        if labels.len() == nodes.nodes() {
-            let reason = format!("more labels than the {} nodes; give every node one", labels.len());
-            return Err(FormatError::at(Place::Line(row.line()), reason));
+        if labels.len() >= nodes.nodes() {
+            let line = *surplus.get_or_insert(row.line());
+            // One line more than nodes may be a header that nobody recognised.
+            if labels.len() > nodes.nodes() || header.is_some() {
+                return Err(too_many(line, nodes));
+            }
         }
+        blank |= row.width() == 0;
         labels.push(seen.number(row.text(0)));
     }
-    check_count(labels.len(), nodes, header.as_ref())?;
-    seen.classes(labels)
+    let first = match (&header, surplus) {
+        (Some(_), _) => FirstLine::Label,
+        (None, Some(_)) => seen.first_line(&labels, true, blank),
+        (None, None) if labels.len() == nodes.nodes() => {
+            seen.first_line(&labels, false, table.ends_with_blank_lines())
+        }
+        (None, None) => FirstLine::Label,
+    };
+    match (first, surplus) {
+        (FirstLine::Header, _) => seen.without_first_line(&labels),
+        (FirstLine::Unclear, _) => {
+            let reason = unclear(&seen.texts[0], labels.len(), nodes.nodes());
+            Err(FormatError::at(Place::Line(table.begin()), reason))
+        }
+        (FirstLine::Label, Some(line)) => Err(too_many(line, nodes)),
+        (FirstLine::Label, None) => {
+            check_count(labels.len(), nodes, header.as_ref())?;
+            seen.classes(labels)
+        }
+    }
+}
+
+fn too_many(line: u64, nodes: &NodeNames) -> FormatError {
+    let reason = format!("more labels than the {} nodes; give every node one", nodes.nodes());
+    FormatError::at(Place::Line(line), reason)
+}
+
+fn unclear(word: &str, lines: usize, nodes: usize) -> String {
+    let blank = if lines == nodes { " and blank ones at the end" } else { "" };
+    format!(
+        "{} may be a header or the label of the first node: there are {lines} lines{blank} for {nodes} nodes; if it is a \
+         header, write `label` instead; where a label is missing, write `?`, and leave no blank lines",
+        shown(word)
+    )
+}
+
+/// What the first line of a file with one column is, where it is none of the usual headers.
+enum FirstLine {
+    Label,
+    Header,
+    Unclear,
 }
 
 fn by_id(mut table: Table<impl Read>, nodes: &NodeNames) -> Result<NodeLabels, FormatError> {
@@ -83,7 +129,8 @@ fn by_id(mut table: Table<impl Read>, nodes: &NodeNames) -> Result<NodeLabels, F
     let mut labels = vec![None; nodes.nodes()];
     let mut listed = vec![false; nodes.nodes()];
     while table.read_row(&mut row)? {
-        let node = nodes.find_cell(&row, 0)? as usize;
+        let found = nodes.find_cell(&row, 0);
+        let node = found.map_err(|error| table.suspect_header(&row, "id", error))? as usize;
         let label = seen.number(row.text(1));
         if listed[node] && labels[node] != label {
             let (id, other) = (shown(row.text(0)), shown(seen.text(labels[node])));
@@ -127,6 +174,31 @@ impl Seen {
         self.texts.push(text.to_owned());
         self.numbers.insert(text.to_owned(), number);
         Some(number)
+    }
+
+    /// Tells a header by two signs: the file has one line too many, and the first word is the only one that stands
+    /// there once. It is unclear if it may be that one of them deceives, for labels must never move to other nodes:
+    /// words of other lines stand there once, or blank lines may or may not be labels that are missing.
+    fn first_line(&self, labels: &[Option<u32>], too_many: bool, blank_lines: bool) -> FirstLine {
+        let mut counts = vec![0usize; self.texts.len()];
+        for &label in labels.iter().flatten() {
+            counts[label as usize] += 1;
+        }
+        let lone_word = labels.first() == Some(&Some(0)) && counts[0] == 1 && !is_number(&self.texts[0]);
+        match (lone_word, too_many) {
+            (false, _) => FirstLine::Label,
+            (true, true) if !blank_lines && counts[1..].iter().all(|&count| count > 1) => FirstLine::Header,
+            (true, false) if !blank_lines => FirstLine::Label,
+            (true, _) => FirstLine::Unclear,
+        }
+    }
+
+    /// The classes of all labels but the first, which is a header.
+    fn without_first_line(&self, labels: &[Option<u32>]) -> Result<NodeLabels, FormatError> {
+        let mut seen = Self::default();
+        let labels = labels.iter().skip(1);
+        let labels = labels.map(|label| seen.number(self.texts.get((*label)? as usize)?)).collect();
+        seen.classes(labels)
     }
 
     fn text(&self, number: Option<u32>) -> &str {

@@ -54,16 +54,20 @@ fn of_table(mut table: Table<impl Read>, nodes: &NodeNames) -> Result<Split, For
     if by_id && table.header().is_some_and(|names| nodes.find(names.text(0)).is_ok()) {
         table.keep_header_as_row();
     }
+    if !by_id {
+        table.keep_blank_lines();
+    }
     let (mut row, mut rows) = (Row::default(), 0);
     let mut subsets: Vec<Option<Subset>> = vec![None; nodes.nodes()];
     while table.read_row(&mut row)? {
-        let node = if by_id { nodes.find_cell(&row, 0)? as usize } else { rows };
+        let no_header = |error| table.suspect_header(&row, if by_id { "id" } else { "split" }, error);
+        let node = if by_id { nodes.find_cell(&row, 0).map_err(no_header)? as usize } else { rows };
         let Some(place) = subsets.get_mut(node) else {
             let reason = format!("more rows than the {rows} nodes; give every node one");
             return Err(FormatError::at(Place::Line(row.line()), reason));
         };
         let column = usize::from(by_id);
-        match (subset(&row, column)?, *place) {
+        match (subset(&row, column).map_err(no_header)?, *place) {
             (Some(new), Some(old)) if new != old => {
                 let id = shown(row.text(0));
                 return Err(

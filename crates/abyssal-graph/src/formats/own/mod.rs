@@ -12,7 +12,8 @@
 //! - **Edges** are two columns, source and target; an array of shape m×2 or 2×m; or a scipy adjacency matrix of ones. They
 //!   have no weights.
 //! - **Labels** are one column, a label for each node in order, or two: id and label. Text or numbers; nodes without a
-//!   label have an empty cell, `?`, `NA`, `nan`, `NaN`, `None`, `null`, `-1` (if all labels are whole numbers), or no row.
+//!   label have an empty cell (in one column a blank line, but for those at the end of the file), `?`, `NA`, `nan`, `NaN`,
+//!   `None`, `null`, `-1` (if all labels are whole numbers), or no row.
 //! - **Masks** are one column or two as well, with `train`, `val` (or `valid`, `validation`), `test`, or nothing (or
 //!   `none`); or an npz with `train_mask`, `val_mask` and `test_mask`.
 

@@ -8,6 +8,26 @@ const NAMES: [&str; 24] = [
     "dst", "to", "label", "labels", "class", "classes", "y", "split", "mask", "masks", "set", "subset",
 ];
 
+/// What headers call a column of ids, in lower case. pandas calls it nothing, or `Unnamed: 0` when it reads that again.
+const ID_NAMES: [&str; 16] = [
+    "",
+    "id",
+    "ids",
+    "node",
+    "nodes",
+    "nodeid",
+    "name",
+    "index",
+    "idx",
+    "key",
+    "uid",
+    "uuid",
+    "user",
+    "userid",
+    "username",
+    "unnamed: 0",
+];
+
 /// What people write where a value is missing. It names no column.
 const MISSING: [&str; 8] = ["?", "NA", "N/A", "nan", "NaN", "None", "null", "-"];
 
@@ -17,7 +37,8 @@ pub(super) fn is_header(first: &Row, second: Option<&Row>) -> bool {
         return false;
     }
     let begin = first.text(0);
-    if NAMES.contains(&begin.to_lowercase().as_str()) || (begin.is_empty() && first.width() > 1) {
+    // The only column of a table holds no ids, but it may begin with a label such as `user`.
+    if NAMES.contains(&begin.to_lowercase().as_str()) || (first.width() > 1 && names_ids(begin)) {
         return true;
     }
     second.is_some_and(|second| {
@@ -28,8 +49,17 @@ pub(super) fn is_header(first: &Row, second: Option<&Row>) -> bool {
     })
 }
 
+/// Whether a header says that its column holds ids: `node`, `user_id`, `paper id` or `nodeId`, but not `paid` or `grid`.
+pub(in crate::formats) fn names_ids(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let two_words = ["_id", "-id", " id"].iter().any(|end| lower.ends_with(end));
+    let capital = name.strip_suffix("Id").or_else(|| name.strip_suffix("ID"));
+    let camel_case = capital.is_some_and(|begin| begin.ends_with(|letter: char| letter.is_lowercase()));
+    ID_NAMES.contains(&lower.as_str()) || two_words || camel_case
+}
+
 /// Whether no field is a number, but for the column numbers that pandas writes: 0, 1, 2, … after the first field.
-fn is_number_free(row: &Row) -> bool {
+pub(super) fn is_number_free(row: &Row) -> bool {
     let counted =
         row.width() > 2 && (1..row.width()).all(|column| row.text(column) == (column - 1).to_string());
     !is_number(row.text(0)) && (counted || (1..row.width()).all(|column| !is_number(row.text(column))))
@@ -41,6 +71,7 @@ pub(in crate::formats) fn is_number(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::names_ids;
     use crate::formats::table::Table;
 
     fn has_header(text: &str) -> bool {
@@ -59,8 +90,36 @@ mod tests {
             ",width,height\n0,1,2\n",
             "label idx,arxiv category\n0,arxiv cs na\n",
             "node_id\tfeature\tlabel\n",
+            "user_id,friendId\nalice,bob\n",
         ] {
             assert!(has_header(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn columns_of_ids_are_recognised_by_their_names() {
+        for name in [
+            "",
+            "id",
+            "ID",
+            "Node",
+            "node_id",
+            "NODE_ID",
+            "nodeId",
+            "userID",
+            "uid",
+            "key",
+            "paper_id",
+            "paper id",
+            "Paper-Id",
+            "Unnamed: 0",
+        ] {
+            assert!(names_ids(name), "{name:?}");
+        }
+        for name in
+            ["paid", "Paid", "PAID", "grid", "valid", "x", "width", "idle", "user_idle", "Unnamed: 1", "age"]
+        {
+            assert!(!names_ids(name), "{name:?}");
         }
     }
 
@@ -75,6 +134,7 @@ mod tests {
             "?\n3\n",
             "nan\n3\n",
             "train\nval\n",
+            "user\nadministrator\n",
             "x1,17\n17,18\n",
         ] {
             assert!(!has_header(text), "{text:?}");

@@ -46,6 +46,8 @@ pub(super) struct Lines<R> {
     position: usize,
     /// Number of the current line, from 1.
     line: u64,
+    /// Blank lines before the first row.
+    skipped: u64,
     /// The first line of the current row that is not blank.
     start: Option<u64>,
     /// Bytes and separators read for the current row.
@@ -63,6 +65,7 @@ impl<R: Read> Lines<R> {
             current: Vec::new(),
             position: 0,
             line: 0,
+            skipped: 0,
             start: None,
             bytes: 0,
             separators: 0,
@@ -78,6 +81,7 @@ impl<R: Read> Lines<R> {
             if !skipped || lines.current.is_empty() {
                 break;
             }
+            lines.skipped += u64::from(text.is_empty());
         }
         web_page::refuse(&lines.current).map_err(|error| io::Error::other(error.reason))?;
         let row = lines.look_ahead()?;
@@ -108,6 +112,11 @@ impl<R: Read> Lines<R> {
 
     pub(super) fn separator(&self) -> Separator {
         self.separator
+    }
+
+    /// Number of blank lines before the first row.
+    pub(super) fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     /// Number of the line that was read last.

@@ -30,7 +30,7 @@ pub(in crate::formats) use self::row::{parse_number, shown};
 ///
 /// **Header.** The first row is a header if none of its fields is a number, and
 /// - its first field is a usual name such as `id`, `node`, `source`, `label` or `split`, in any case, or
-/// - its first field is empty and others follow, as pandas writes them, or
+/// - others follow, and its first field is empty, as pandas writes it, or a usual name of ids such as `user_id`, or
 /// - some column has a number in the second row, where the first row has neither nothing nor a mark of a missing value.
 ///
 /// Fields after the first may count 0, 1, 2, … in a header of three or more.
@@ -42,6 +42,10 @@ pub struct Table<R> {
     width: usize,
     /// The line of the first row, be it a header or not.
     begin: u64,
+    /// The line that the last row ended on.
+    end: u64,
+    /// Whether a blank line is a row.
+    keeps_blank_lines: bool,
 }
 
 impl<R: Read> Table<R> {
@@ -59,7 +63,15 @@ impl<R: Read> Table<R> {
             .quoting(separator != Separator::Blanks)
             .buffer_capacity(1 << 16)
             .from_reader(lines);
-        let mut table = Self { reader, header: None, waiting: VecDeque::new(), width: 0, begin: 0 };
+        let mut table = Self {
+            reader,
+            header: None,
+            waiting: VecDeque::new(),
+            width: 0,
+            begin: 0,
+            end: 0,
+            keeps_blank_lines: false,
+        };
         let mut first = Row::default();
         if !table.parse_row(&mut first)? {
             return Err(FormatError::new("the file holds no rows"));
@@ -81,11 +93,35 @@ impl<R: Read> Table<R> {
         self.header.as_ref()
     }
 
+    /// The line of the first row, be it a header or not.
+    pub fn begin(&self) -> u64 {
+        self.begin
+    }
+
     /// Makes the header, if there is one, the first row: for readers who know better.
     pub fn keep_header_as_row(&mut self) {
         if let Some(header) = self.header.take() {
             self.waiting.push_front(header);
         }
+    }
+
+    /// From now on, a blank line is a row without fields, but for those at the end of the file and those before a
+    /// header: where a table has one column, a blank line may be an empty cell.
+    pub fn keep_blank_lines(&mut self) {
+        self.keeps_blank_lines = true;
+    }
+
+    /// Once all rows have been read: whether blank lines follow them.
+    pub fn ends_with_blank_lines(&self) -> bool {
+        self.reader.get_ref().line() > self.end
+    }
+
+    /// Adds to an error about the first row that it may be a header nobody recognised; `name` would have made it one.
+    pub fn suspect_header(&self, row: &Row, name: &str, mut error: FormatError) -> FormatError {
+        if self.header.is_none() && row.line == self.begin && header::is_number_free(row) {
+            error.reason.push_str(&format!("; if this line is a header, let it begin with `{name}`"));
+        }
+        error
     }
 
     /// Fields of each row.
@@ -111,12 +147,16 @@ impl<R: Read> Table<R> {
     /// If the row has another number of fields than the first, is not UTF-8, is too long, or the file cannot be read.
     pub fn read_row(&mut self, row: &mut Row) -> Result<bool, FormatError> {
         match self.waiting.pop_front() {
-            Some(waiting) => {
-                *row = waiting;
-                Ok(true)
-            }
-            None => self.parse_row(row),
+            Some(waiting) => *row = waiting,
+            None if !self.parse_row(row)? => return Ok(false),
+            None => {}
         }
+        if self.keeps_blank_lines && row.blank_lines > 0 {
+            let line = row.line - row.blank_lines;
+            row.blank_lines -= 1;
+            self.waiting.push_front(std::mem::replace(row, Row { line, ..Row::default() }));
+        }
+        Ok(true)
     }
 
     fn parse_row(&mut self, row: &mut Row) -> Result<bool, FormatError> {
@@ -127,7 +167,15 @@ impl<R: Read> Table<R> {
             row.line = lines.start();
             match read {
                 Ok(true) if row.is_blank() => {}
-                Ok(true) => return self.check_width(row).map(|()| true),
+                Ok(true) => {
+                    // Before the first row there may be comments.
+                    row.blank_lines = match self.end {
+                        0 => lines.skipped(),
+                        end => row.line.saturating_sub(end + 1),
+                    };
+                    self.end = lines.line();
+                    return self.check_width(row).map(|()| true);
+                }
                 Ok(false) => return Ok(false),
                 Err(error) => return Err(explained(error, lines.start(), lines.line())),
             }

@@ -10,6 +10,8 @@ use super::super::{FormatError, Place};
 pub struct Row {
     pub(super) record: StringRecord,
     pub(super) line: u64,
+    /// Blank lines between the row before and this one.
+    pub(super) blank_lines: u64,
 }
 
 impl Row {

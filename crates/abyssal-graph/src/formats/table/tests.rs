@@ -75,6 +75,31 @@ fn a_quoted_nothing_is_an_empty_field_and_no_blank_line() {
 }
 
 #[test]
+fn blank_lines_are_rows_where_they_are_asked_for() {
+    let rows = |text: &str| {
+        let mut table = Table::new(text.as_bytes()).unwrap();
+        table.keep_blank_lines();
+        let (mut row, mut rows) = (Row::default(), Vec::new());
+        while table.read_row(&mut row).unwrap() {
+            rows.push((row.line(), row.text(0).to_owned()));
+        }
+        (rows, table.ends_with_blank_lines())
+    };
+    for end in ["\n", "\r\n"] {
+        let text = |lines: &[&str]| lines.join(end);
+        let expected =
+            [(2, ""), (3, "a"), (4, ""), (5, ""), (6, "b")].map(|(line, text)| (line, text.to_owned()));
+        assert_eq!(rows(&text(&["# c", "", "a", " ", "", "b"])), (expected.to_vec(), false));
+        assert_eq!(rows(&text(&["# c", "", "a", " ", "", "b", ""])), (expected.to_vec(), false));
+        assert_eq!(rows(&text(&["# c", "", "a", " ", "", "b", "", " ", ""])), (expected.to_vec(), true));
+        // Those before a header are nothing, those after it are rows.
+        let expected = [(3, ""), (4, "a\nb"), (6, ""), (7, "c")];
+        let expected = expected.map(|(line, text)| (line, text.replace('\n', end)));
+        assert_eq!(rows(&text(&["", "label", "", "\"a", "b\"", "", "c", ""])), (expected.to_vec(), false));
+    }
+}
+
+#[test]
 fn a_header_can_be_a_row_after_all() {
     let mut table = Table::new(&b"id,label\n0,1\n"[..]).unwrap();
     assert_eq!(table.header().unwrap().text(1), "label");
