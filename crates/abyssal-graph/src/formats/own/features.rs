@@ -9,17 +9,14 @@ use super::super::limits::check_features;
 use super::super::npy::Array;
 use super::super::npz::Npz;
 use super::super::sparse::read_scipy;
-use super::super::table::{Row, Table, is_number, shown};
+use super::super::table::{Row, Table, is_number, names_ids, shown};
 use super::FormatError;
 use super::names::NodeNames;
 use super::source::{Source, only_array};
 use crate::Features;
 
-/// What a header calls a column of ids. pandas calls it nothing.
-const ID_NAMES: [&str; 6] = ["id", "node", "node_id", "name", "index", ""];
-
-/// Rows from which on a first column that counts them cannot be chance.
-const SUSPICIOUS_ROWS: usize = 10;
+/// Rows from which on a first column that numbers them is hardly chance.
+const SUSPICIOUS_ROWS: usize = 5;
 
 /// What the file of the features says.
 #[derive(Clone, Debug)]
@@ -37,12 +34,13 @@ pub struct NodeFeatures {
 /// # Errors
 /// If the table is malformed, a cell is no finite number, or a node has two rows.
 pub fn parse_features(source: impl Read) -> Result<NodeFeatures, FormatError> {
-    of_table(Table::new(source)?)
+    of_table(Table::new(source)?, &[])
 }
 
-pub(super) fn read(source: Source) -> Result<NodeFeatures, FormatError> {
+/// Reads features; `id_columns` are what the other files of the graph call their columns of ids.
+pub(super) fn read(source: Source, id_columns: &[String]) -> Result<NodeFeatures, FormatError> {
     let features = match source {
-        Source::Table(table) => return of_table(*table),
+        Source::Table(table) => return of_table(*table, id_columns),
         Source::Array(array) => of_array(array)?,
         Source::Archive(mut npz) => of_archive(&mut npz)?,
     };
@@ -79,28 +77,31 @@ fn of_array(array: Array) -> Result<Features, FormatError> {
     Ok(economical(Matrix::from_slice(rows, columns, &array.into_floats()?)))
 }
 
-fn of_table(mut table: Table<impl Read>) -> Result<NodeFeatures, FormatError> {
-    let named_by_header =
-        table.header().map(|header| ID_NAMES.contains(&header.text(0).to_lowercase().as_str()));
+fn of_table(mut table: Table<impl Read>, id_columns: &[String]) -> Result<NodeFeatures, FormatError> {
+    let header = table.header().map(|header| header.text(0).to_owned());
+    let named_by_header = header.as_ref().is_some_and(|name| {
+        names_ids(name) || id_columns.iter().any(|column| column.to_lowercase() == name.to_lowercase())
+    });
     let (mut row, mut nodes, mut rows) = (Row::default(), NodeNames::default(), 0);
     let (mut first, mut values) = (0, Vec::new());
     let mut collected = Collected::Sparse { offsets: vec![0], indices: Vec::new(), values: Vec::new() };
-    let mut counting = table.header().is_none() && table.width() > 1;
+    let mut numbering = Some(Vec::new()).filter(|_| table.width() > 1);
     while table.read_row(&mut row)? {
         let begin = row.text(0);
         if rows == 0 {
-            let named = named_by_header == Some(true) || (!begin.is_empty() && !is_number(begin));
+            let named = named_by_header || (!begin.is_empty() && !is_number(begin));
             first = usize::from(named);
             if first == table.width() {
                 return Err(row.error(0, "only ids; every node needs at least one feature"));
             }
         }
-        counting &= first == 0 && begin.parse() == Ok(rows);
+        numbering = numbering.filter(|_| first == 0).and_then(|numbers| continued(numbers, begin));
         if first == 1 && begin.is_empty() {
             return Err(row.error(0, "the cell is empty where the id of a node is needed"));
         }
         if first == 1 && !nodes.add(begin) {
-            return Err(row.error(0, format!("node {} has a row already", shown(begin))));
+            let name = header.as_deref().filter(|_| named_by_header);
+            return Err(row.error(0, second_row(begin, name)));
         }
         if rows == u32::MAX as usize {
             return Err(row.error(0, format!("more than {rows} rows, the most nodes a graph can have")));
@@ -116,10 +117,9 @@ fn of_table(mut table: Table<impl Read>) -> Result<NodeFeatures, FormatError> {
     if rows == 0 {
         return Err(FormatError::new("a header and no rows; every node needs one"));
     }
-    if counting && rows >= SUSPICIOUS_ROWS {
-        let reason = "the first column only counts the rows; if it holds the ids of the nodes, \
-                      give the table a header that begins with `id`, and if not, any other header";
-        return Err(FormatError::at(Place::Cell { line: 1, column: 1 }, reason));
+    if rows >= SUSPICIOUS_ROWS {
+        refuse_numbering(&numbering.unwrap_or_default(), header.as_deref())
+            .map_err(|reason| FormatError::at(Place::Cell { line: table.begin(), column: 1 }, reason))?;
     }
     if first == 0 {
         nodes = NodeNames::numbered(rows);
@@ -129,6 +129,56 @@ fn of_table(mut table: Table<impl Read>) -> Result<NodeFeatures, FormatError> {
     let name = |header: &Row| (first..header.width()).map(|column| header.text(column).to_owned()).collect();
     let names = table.header().map(name);
     Ok(NodeFeatures { nodes, features, names })
+}
+
+/// What to say about a node that has a row already. Whoever writes `id` means ids; other names of columns may be those
+/// of features.
+fn second_row(id: &str, column: Option<&str>) -> String {
+    let way_out = match column.filter(|name| !name.eq_ignore_ascii_case("id") && is_number(id)) {
+        Some(name) => format!(
+            "; the header {} says that the column holds ids, so if it is a feature, move it behind another one",
+            shown(name)
+        ),
+        None => String::new(),
+    };
+    format!("node {} has a row already{way_out}", shown(id))
+}
+
+/// The numbers of a column with one more, as long as all of them are whole.
+fn continued(mut numbers: Vec<u32>, text: &str) -> Option<Vec<u32>> {
+    let number = text.parse::<f64>().ok()?;
+    let whole = number as u32;
+    numbers.push(Some(whole).filter(|&whole| f64::from(whole) == number)?);
+    Some(numbers)
+}
+
+/// Refuses a first column that would be a feature if it has every number from 0, or from 1, once, as ids have. The
+/// other files would then name nodes by the places of their rows, and nobody would see that these are others.
+fn refuse_numbering(numbers: &[u32], header: Option<&str>) -> Result<(), String> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    let begin = match sorted.first() {
+        Some(&begin @ (0 | 1)) if (begin..).zip(&sorted).all(|(number, &other)| number == other) => begin,
+        _ => return Ok(()),
+    };
+    let counts = begin == 0 && numbers.is_sorted();
+    let reason = match header {
+        // Places and ids are the same.
+        Some(_) if counts => return Ok(()),
+        None if counts => "the first column only counts the rows; if it holds the ids of the nodes, \
+                           give the table a header that begins with `id`, and if not, any other header"
+            .to_owned(),
+        _ => {
+            let last = sorted.len() as u32 - 1 + begin;
+            let named = header.map_or(String::new(), |name| format!(", {},", shown(name)));
+            let call = if header.is_some() { "call it" } else { "give the table a header that begins with" };
+            format!(
+                "the first column{named} has each number from {begin} to {last} once; if they are the ids of the nodes, \
+                 {call} `id`, and if they are a feature, move it behind another one"
+            )
+        }
+    };
+    Err(reason)
 }
 
 /// Sparse if fewer than a quarter of the values are not zero.

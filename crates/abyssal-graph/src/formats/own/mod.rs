@@ -4,9 +4,11 @@
 //! or npz; the extension tells, or else the first bytes.
 //!
 //! - **Features** say which nodes there are. A table has one row a node; its first column holds ids if a header calls it
-//!   `id`, `node`, `node_id`, `name` or `index` (or nothing, as pandas does), or if it begins with something that is no
-//!   number. Arrays have two dimensions; a scipy matrix stays sparse. Other features are stored sparse if fewer than a
-//!   quarter of the values are not zero.
+//!   `id`, `node`, `name`, `index`, `key`, `uid`, `user` or nothing, or something that ends as `user_id`, `user id` or
+//!   `userId` do; or if the file of the labels or masks calls its first of two columns the same; or if it begins with
+//!   something that is no number. A column of another name that has every number from 0, or from 1, once is refused,
+//!   unless it merely counts from 0: nobody can tell whether it holds ids. Arrays have two dimensions; a scipy matrix
+//!   stays sparse. Other features are stored sparse if fewer than a quarter of the values are not zero.
 //! - **Ids** may be any text. Without them, nodes are numbered from 0 in the order of the features, and the other files
 //!   name nodes by these numbers.
 //! - **Edges** are two columns, source and target; an array of shape m×2 or 2×m; or a scipy adjacency matrix of ones. They
@@ -72,7 +74,11 @@ pub fn read(files: &OwnFiles) -> Result<RawDataset, GraphError> {
             return Err(GraphError::MissingFile { role: missing });
         }
     };
-    let NodeFeatures { nodes, features, .. } = read_file(features, features::read)?;
+    // A file that cannot be opened is told when its turn comes.
+    let id_column = |path: &PathBuf| Source::open(path).ok()?.id_column();
+    let id_columns: Vec<String> =
+        [Some(labels), files.masks.as_ref()].into_iter().flatten().filter_map(id_column).collect();
+    let NodeFeatures { nodes, features, .. } = read_file(features, |source| features::read(source, &id_columns))?;
     let edges = read_file(&files.edges, |source| edges::read(source, &nodes))?;
     let NodeLabels { labels, class_names } = read_file(labels, |source| labels::read(source, &nodes))?;
     let split = files.masks.as_ref().map(|path| read_masks(path, &nodes)).transpose()?;
@@ -106,7 +112,7 @@ fn read_archive(files: &OwnFiles) -> Result<RawDataset, GraphError> {
 /// # Errors
 /// If the file cannot be read or is malformed, a number is not finite, or a node has two rows.
 pub fn read_features(path: &Path) -> Result<NodeFeatures, GraphError> {
-    read_file(path, features::read)
+    read_file(path, |source| features::read(source, &[]))
 }
 
 /// Reads a file of masks as a split named `given`.

@@ -45,6 +45,13 @@ impl Source {
             Format::Archive => Npz::open(BufReader::new(file)).map(Self::Archive).map_err(in_file),
         }
     }
+
+    /// What a table of several columns calls the first of them, that of the ids.
+    pub(super) fn id_column(&self) -> Option<String> {
+        let Self::Table(table) = self else { return None };
+        let name = table.header().filter(|header| header.width() > 1)?.text(0);
+        Some(name.to_owned()).filter(|name| !name.is_empty())
+    }
 }
 
 fn format(path: &Path, file: &mut File) -> std::io::Result<Format> {

@@ -15,7 +15,7 @@ use super::{FormatError, Place};
 use crate::GraphError;
 
 pub(in crate::formats) use self::gzip::decompressed;
-pub(in crate::formats) use self::header::is_number;
+pub(in crate::formats) use self::header::{is_number, names_ids};
 pub use self::row::Row;
 pub(in crate::formats) use self::row::{parse_number, shown};
 
