@@ -86,6 +86,19 @@ impl DatasetConfig {
         self.with_preparation(|preparation| preparation.seed = seed)
     }
 
+    /// The rule that draws the split of this data at random; `None` if the split is not drawn, but given.
+    ///
+    /// # Errors
+    /// If only the data can tell, as for [`DatasetConfig::load`].
+    pub fn random_split(&self, library: &Library) -> Result<Option<SplitRule>, GraphError> {
+        match self.preparation().map(|preparation| &preparation.split) {
+            Some(SplitRule::Default) => {
+                Ok(self.read(library)?.0.splits.is_empty().then_some(SplitRule::FALLBACK))
+            }
+            rule => Ok(rule.filter(|rule| rule.is_random()).cloned()),
+        }
+    }
+
     /// The same data with other edges to propagate along.
     pub fn with_graph(&self, graph: GraphRule) -> Self {
         self.with_preparation(|preparation| preparation.graph = graph)

@@ -80,7 +80,7 @@ fn start(arguments: &TrainArguments, library: &Library) -> Result<(Session, Load
         Some(count) => seeds(count, arguments)?,
         None => vec![config.seed],
     };
-    let splits = splits(&config.data, arguments)?;
+    let splits = splits(&config.data, library, arguments)?;
     let mut runs = Vec::new();
     for config in &configs {
         for data in &splits {
@@ -120,7 +120,11 @@ fn seeds(count: u64, arguments: &TrainArguments) -> Result<Vec<u64>, TrainError>
 }
 
 /// The data with each of the splits to train on.
-fn splits(data: &DatasetConfig, arguments: &TrainArguments) -> Result<Vec<DatasetConfig>, TrainError> {
+fn splits(
+    data: &DatasetConfig,
+    library: &Library,
+    arguments: &TrainArguments,
+) -> Result<Vec<DatasetConfig>, TrainError> {
     let refuse = |reason: &str| {
         let given = match arguments.splits {
             Some(count) => ("--splits", count.to_string()),
@@ -141,11 +145,25 @@ fn splits(data: &DatasetConfig, arguments: &TrainArguments) -> Result<Vec<Datase
     let count = arguments.splits.map_or(SplitRule::GEOM_GCN, |count| count as usize);
     match of_geom_gcn {
         true if count > SplitRule::GEOM_GCN => refuse("geom-gcn has ten splits"),
-        true => Ok((0..count).map(|number| data.with_split(SplitRule::geom_gcn(number))).collect()),
-        false if !preparation.split.is_random() => {
-            refuse("only per-class and fractions draw several splits, and geom-gcn has ten")
+        true if !all_of_geom_gcn
+            && (arguments.split.is_some() || preparation.split != SplitRule::geom_gcn(0)) =>
+        {
+            let split = &preparation.split;
+            refuse(&format!(
+                "{split} is one split; for the first {count} of geom-gcn's ten write --split geom-gcn"
+            ))
         }
-        false => Ok((0..count).map(|seed| data.with_seed(seed as u64)).collect()),
+        true => Ok((0..count).map(|number| data.with_split(SplitRule::geom_gcn(number))).collect()),
+        false => match data.random_split(library)? {
+            Some(rule) => {
+                let data = data.with_split(rule);
+                Ok((0..count).map(|seed| data.with_seed(seed as u64)).collect())
+            }
+            None => refuse(
+                "the split of this data is given, and it is one; to draw several, write --split fractions:0.6,0.2 or \
+                 --split per-class:20,30, and for those of geom-gcn, if the data has them, --split geom-gcn",
+            ),
+        },
     }
 }
 

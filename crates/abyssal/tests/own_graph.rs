@@ -148,6 +148,43 @@ fn several_random_splits_are_several_runs() {
 }
 
 #[test]
+fn the_default_split_of_an_own_graph_is_drawn_several_times() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    let import = [&["datasets", "import", "--name", "mine"][..], &FILES].concat();
+    succeed(&mut program(directory.path(), &import));
+    let splits = |data: &[&str]| {
+        let text = succeed(&mut program(
+            directory.path(),
+            &[&["train", "--splits", "2"][..], data, &SMALL].concat(),
+        ));
+        let report: Value = serde_json::from_str(&text).unwrap();
+        report["splits"].clone()
+    };
+    let expected = serde_json::json!(["fractions:0.6,0.2, seed 0", "fractions:0.6,0.2, seed 1"]);
+    assert_eq!(splits(&FILES), expected);
+    assert_eq!(splits(&["--dataset", "mine"]), expected);
+    // Given masks are one split; the way to several is told.
+    let masks: String = (0..60).map(|node| ["train\n", "val\n", "test\n"][node % 3]).collect();
+    fs::write(directory.path().join("masks.csv"), masks).unwrap();
+    let arguments = [&["train", "--splits", "2", "--masks", "masks.csv"][..], &FILES, &SMALL].concat();
+    let error = fail(&mut program(directory.path(), &arguments), 1);
+    assert!(error.contains("--splits = 2") && error.contains("--split fractions:0.6,0.2"), "{error}");
+}
+
+#[test]
+fn one_split_of_geom_gcn_is_not_several() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    for split in [["--split", "geom-gcn:2"], ["--set", "data.split=geom-gcn:2"]] {
+        let arguments = [&["train", "--splits", "3"][..], &split, &FILES, &SMALL].concat();
+        let error = fail(&mut program(directory.path(), &arguments), 1);
+        assert!(error.contains("geom-gcn:2 is one split") && error.contains("--split geom-gcn"), "{error}");
+        assert!(!directory.path().join("runs").exists());
+    }
+}
+
+#[test]
 fn a_split_can_come_from_a_file() {
     let directory = tempfile::tempdir().unwrap();
     write_graph(directory.path());

@@ -154,8 +154,10 @@ impl Preparation {
         match &self.split {
             SplitRule::Default => match raw.splits.first() {
                 Some(split) => split.clone().labelled(labels),
-                None => Ok(Split::fractions(labels, classes, 0.6, 0.2, seed)?
-                    .with_name(format!("fractions:0.6,0.2, seed {seed}"))),
+                None => {
+                    let preparation = Self { split: SplitRule::FALLBACK, ..self.clone() };
+                    preparation.draw_split(name, raw, paper)
+                }
             },
             SplitRule::Stored(wanted) => stored(wanted),
             SplitRule::PerClass { train, validation } => {

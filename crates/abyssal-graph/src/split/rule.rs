@@ -39,6 +39,8 @@ pub enum SplitRule {
 impl SplitRule {
     /// How many splits geom-gcn has for a dataset.
     pub const GEOM_GCN: usize = 10;
+    /// What `default` is where no split came with the data.
+    pub const FALLBACK: Self = Self::Fractions { train: 0.6, validation: 0.2 };
     const FORMS: &'static str = "default, paper, public, official, given, geom-gcn:K (K from 0 to 9), \
                                  per-class:20,30, fractions:0.6,0.2 or file:PATH";
 
@@ -47,7 +49,9 @@ impl SplitRule {
         Self::Stored(format!("geom-gcn:{number}"))
     }
 
-    /// Whether the split depends on the seed of the data.
+    /// Whether the split depends on the seed of the data. `default` may, too; [`DatasetConfig::random_split`] tells.
+    ///
+    /// [`DatasetConfig::random_split`]: crate::DatasetConfig::random_split
     pub fn is_random(&self) -> bool {
         matches!(self, Self::PerClass { .. } | Self::Fractions { .. })
     }
