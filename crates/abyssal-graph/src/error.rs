@@ -103,7 +103,10 @@ pub enum GraphError {
         what: &'static str,
     },
     /// Nothing to tell apart.
-    #[error("{classes} classes leave nothing to learn; at least 2 are needed")]
+    #[error(
+        "{classes} class{} nothing to learn; at least 2 are needed",
+        if *classes == 1 { " leaves" } else { "es leave" }
+    )]
     TooFewClasses {
         /// Classes asked for.
         classes: usize,
@@ -184,11 +187,13 @@ pub enum GraphError {
     },
     /// A class too small for the split asked for.
     #[error(
-        "class {class} has {available} labelled nodes where {needed} are asked for; ask for fewer per class"
+        "class {class} has {available} labelled node{} where {needed} are asked for; ask for fewer per class, \
+         or for shares, such as fractions:0.6,0.2",
+        if *available == 1 { "" } else { "s" }
     )]
     ClassTooSmall {
-        /// The class.
-        class: usize,
+        /// The class: its number, or its name in quotes.
+        class: String,
         /// Labelled nodes it has.
         available: usize,
         /// Nodes asked of each class.
@@ -320,6 +325,16 @@ pub enum GraphError {
 }
 
 impl GraphError {
+    /// The same error with the name of the class, if classes have names.
+    pub(crate) fn with_class_name(mut self, names: &[String]) -> Self {
+        if let Self::ClassTooSmall { class, .. } = &mut self
+            && let Some(name) = class.parse::<usize>().ok().and_then(|number| names.get(number))
+        {
+            *class = format!("`{name}`");
+        }
+        self
+    }
+
     /// Turns an error of the system into one that names the file and what was tried with it.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_path_buf();

@@ -161,7 +161,8 @@ impl Preparation {
             },
             SplitRule::Stored(wanted) => stored(wanted),
             SplitRule::PerClass { train, validation } => {
-                Split::balanced(labels, classes, *train, *validation, seed).map(named)
+                let split = Split::balanced(labels, classes, *train, *validation, seed);
+                split.map(named).map_err(|error| error.with_class_name(&raw.class_names))
             }
             SplitRule::Fractions { train, validation } => {
                 Split::fractions(labels, classes, *train, *validation, seed).map(named)

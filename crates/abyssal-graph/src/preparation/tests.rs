@@ -110,6 +110,18 @@ fn masks_that_lose_a_set_with_the_other_components_say_so() {
 }
 
 #[test]
+fn a_class_too_small_for_a_split_is_called_by_its_name() {
+    let split = SplitRule::PerClass { train: 2, validation: 1 };
+    let preparation = Preparation { split, ..Preparation::default() };
+    let mut raw = raw();
+    let refused = |raw| preparation.apply("small", raw, PaperSplit::None).unwrap_err().to_string();
+    assert!(refused(raw.clone()).starts_with("class 0 has 2 labelled nodes where 3 are asked for; "));
+    raw.class_names = vec!["baker".to_string(), "diver".to_string()];
+    raw.labels[3] = Some(1);
+    assert!(refused(raw).starts_with("class `baker` has 1 labelled node where 3 are asked for; "));
+}
+
+#[test]
 fn noise_depends_on_the_seed_and_on_nothing_else() {
     let noise = |seed| {
         let preparation = Preparation { noise_features: true, seed, ..Preparation::default() };
