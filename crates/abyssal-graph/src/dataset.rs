@@ -144,13 +144,18 @@ impl Dataset {
     }
 
     /// The accuracy, on the labelled ones of `nodes`, of always guessing the most common class of the training
-    /// set (the lowest of equally common ones): what a model has to beat. 0 where none of the nodes has a label.
+    /// set: what a model has to beat. Of equally common ones, for many splits have as many training nodes of each
+    /// class, it is the most common of the validation set, and then the lowest. 0 where none of the nodes has a label.
     pub fn majority_share(&self, nodes: &[u32]) -> f64 {
-        let mut counts = vec![0usize; self.classes];
-        for label in self.split.train().iter().filter_map(|&node| self.labels[node as usize]) {
-            counts[label as usize] += 1;
-        }
-        let majority = (0..self.classes).rev().max_by_key(|&class| counts[class]);
+        let counts = |nodes: &[u32]| {
+            let mut counts = vec![0usize; self.classes];
+            for label in nodes.iter().filter_map(|&node| self.labels[node as usize]) {
+                counts[label as usize] += 1;
+            }
+            counts
+        };
+        let (train, validation) = (counts(self.split.train()), counts(self.split.validation()));
+        let majority = (0..self.classes).rev().max_by_key(|&class| (train[class], validation[class]));
         let labels: Vec<u32> = nodes.iter().filter_map(|&node| self.labels[node as usize]).collect();
         let hits = labels.iter().filter(|&&label| Some(label as usize) == majority).count();
         hits as f64 / labels.len().max(1) as f64
@@ -263,7 +268,7 @@ mod tests {
         let error = build(Parts { labels: vec![Some(0); 4], ..parts() }).unwrap_err();
         assert_eq!(error, GraphError::LabelCount { labels: 4, nodes: 5 });
         let error = build(Parts { labels: vec![Some(0); 5], classes: 1, ..parts() }).unwrap_err();
-        assert_eq!(error, GraphError::TooFewClasses { classes: 1 });
+        assert_eq!(error.to_string(), "1 class leaves nothing to learn; at least 2 are needed");
     }
 
     #[test]
@@ -309,9 +314,14 @@ mod tests {
         assert_eq!(dataset.majority_share(&[0, 1, 2, 3, 4]), 0.75);
         assert_eq!(dataset.majority_share(&[2]), 0.0);
         assert_eq!(dataset.majority_share(&[4]), 0.0);
-        // Of two equally common classes, the lower one.
+        // Of two equally common classes, the one that is more common in the validation set.
         let tied = build(Parts { split: [vec![0, 2], vec![1], vec![3]], ..parts() }).unwrap();
-        assert_eq!(tied.majority_share(&[2]), 1.0);
+        assert_eq!((tied.majority_share(&[2]), tied.majority_share(&[3])), (0.0, 1.0));
+        // Of classes that are equally common there too, the lower one; the test set is not asked.
+        let labels = vec![Some(1), Some(0), Some(0), Some(1), Some(1)];
+        let split = [vec![0, 1], vec![2, 3], vec![4]];
+        let tied = build(Parts { labels, split, ..parts() }).unwrap();
+        assert_eq!((tied.majority_share(&[2]), tied.majority_share(&[4])), (1.0, 0.0));
     }
 
     #[test]

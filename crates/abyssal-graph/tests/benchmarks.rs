@@ -176,6 +176,14 @@ fn the_paper_split_of_other_benchmarks_is_the_one_it_used() {
     }
 }
 
+/// There are 20 training nodes of each class; the validation nodes tell which class is the largest.
+#[test]
+fn guessing_one_class_of_cora_is_right_for_its_largest() {
+    let Some(data) = data() else { return };
+    let cora = load(&Library::new(data, None), "cora", "public").unwrap();
+    assert_eq!(cora.majority_share(cora.split().test()), 0.319);
+}
+
 #[test]
 fn a_split_that_does_not_exist_is_told_which_do() {
     let Some(data) = data() else { return };
