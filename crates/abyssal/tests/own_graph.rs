@@ -185,6 +185,21 @@ fn one_split_of_geom_gcn_is_not_several() {
 }
 
 #[test]
+fn info_lists_the_splits_of_a_graph_without_masks() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    let text = succeed(&mut program(directory.path(), &[&["datasets", "info"][..], &FILES].concat()));
+    let splits = text.lines().find(|line| line.starts_with("splits")).unwrap();
+    assert_eq!(
+        splits.trim_start_matches("splits").trim(),
+        "per-class:20,30, fractions:0.6,0.2 and file:PATH"
+    );
+    // Without a name it is the default of --dataset.
+    let text = succeed(&mut program(directory.path(), &["datasets", "info"]));
+    assert!(text.starts_with("name               csbm"), "{text}");
+}
+
+#[test]
 fn a_split_can_come_from_a_file() {
     let directory = tempfile::tempdir().unwrap();
     write_graph(directory.path());

@@ -50,8 +50,8 @@ pub struct ListArguments {
 
 #[derive(Debug, Args)]
 pub struct InfoArguments {
-    /// Dataset by name.
-    #[arg(value_name = "NAME", conflicts_with_all = ["dataset", "edges"], required_unless_present_any = ["dataset", "edges"])]
+    /// Dataset by name, as --dataset.
+    #[arg(value_name = "NAME", conflicts_with_all = ["dataset", "edges"])]
     pub name: Option<String>,
 
     #[command(flatten)]

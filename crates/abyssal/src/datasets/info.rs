@@ -71,10 +71,9 @@ fn write_text(
         let sizes = format!("{train} train, {validation} validation, {test} test");
         line(if number == 0 { "splits" } else { "" }, format!("{names}: {sizes}"))?;
     }
-    let random = "per-class:20,30, fractions:0.6,0.2 and file:PATH";
-    let key = if statistics.splits.is_empty() { "splits" } else { "" };
     if config.preparation().is_some() {
-        line(key, format!("and {random}"))?;
+        let (key, and) = if statistics.splits.is_empty() { ("splits", "") } else { ("", "and ") };
+        line(key, format!("{and}per-class:20,30, fractions:0.6,0.2 and file:PATH"))?;
     }
     line("fingerprint", statistics.fingerprint.clone())
 }
