@@ -12,10 +12,10 @@ Examples:
   abyssal label-propagation --dataset cora --share 0.9 --closed-form
       One share, in the limit of infinitely many steps.
   abyssal label-propagation --edges edges.csv --features x.csv --labels y.csv
-      Your own graph. Its features are not looked at.
+      Your own graph. Its features say which nodes there are, and nothing more: without any, give each a 1.
 
 F ← α·D^-½ A D^-½·F + (1-α)·Y, from the labels Y of the training nodes (Zhou et al., NIPS 2004). Nothing is
-trained and no features are read, so it shows what the edges alone are worth.";
+trained and no features are used, so it shows what the edges alone are worth.";
 
 #[derive(Debug, Args)]
 pub struct LabelPropagationArguments {
