@@ -27,10 +27,13 @@ pub(super) fn remaining(
     let selects = last(later, SELECTION).is_some();
     // A file that names no model or dataset is about those of the later settings.
     let (before, after) = (named(&[later, &file].concat()), named(&[&file, later].concat()));
+    let other_model = before.model.name() != after.model.name();
+    let other_data = before.data.name() != after.data.name();
     let gone = |key: &str| {
         direct && is_of_curriculum(key)
             || has(&before, key) && !has(&after, key)
-            || before.model.name() != after.model.name() && is_of_student_as_teacher(key)
+            || other_model && (key == "model.name" || is_of_student_as_teacher(key))
+            || other_data && key == "data.name"
             || teachers.as_ref().is_some_and(|names| is_of_other_teachers(key, names))
             || selects && is_selection_of_teacher(key)
     };

@@ -78,7 +78,8 @@ pub fn read(files: &OwnFiles) -> Result<RawDataset, GraphError> {
     let id_column = |path: &PathBuf| Source::open(path).ok()?.id_column();
     let id_columns: Vec<String> =
         [Some(labels), files.masks.as_ref()].into_iter().flatten().filter_map(id_column).collect();
-    let NodeFeatures { nodes, features, .. } = read_file(features, |source| features::read(source, &id_columns))?;
+    let NodeFeatures { nodes, features, .. } =
+        read_file(features, |source| features::read(source, &id_columns))?;
     let edges = read_file(&files.edges, |source| edges::read(source, &nodes))?;
     let NodeLabels { labels, class_names } = read_file(labels, |source| labels::read(source, &nodes))?;
     let split = files.masks.as_ref().map(|path| read_masks(path, &nodes)).transpose()?;
