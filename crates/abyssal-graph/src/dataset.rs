@@ -144,8 +144,9 @@ impl Dataset {
     }
 
     /// The accuracy, on the labelled ones of `nodes`, of always guessing the most common class of the training
-    /// set: what a model has to beat. Of equally common ones, for many splits have as many training nodes of each
-    /// class, it is the most common of the validation set, and then the lowest. 0 where none of the nodes has a label.
+    /// set: what a model has to beat. Many splits have as many training nodes of each class: of equally common ones it
+    /// is the most common of the validation set, and of those that are equally common there too, any, on average.
+    /// 0 where none of the nodes has a label.
     pub fn majority_share(&self, nodes: &[u32]) -> f64 {
         let counts = |nodes: &[u32]| {
             let mut counts = vec![0usize; self.classes];
@@ -155,10 +156,13 @@ impl Dataset {
             counts
         };
         let (train, validation) = (counts(self.split.train()), counts(self.split.validation()));
-        let majority = (0..self.classes).rev().max_by_key(|&class| (train[class], validation[class]));
-        let labels: Vec<u32> = nodes.iter().filter_map(|&node| self.labels[node as usize]).collect();
-        let hits = labels.iter().filter(|&&label| Some(label as usize) == majority).count();
-        hits as f64 / labels.len().max(1) as f64
+        let frequency = |class: usize| (train[class], validation[class]);
+        let largest = (0..self.classes).map(frequency).max();
+        let guessed: Vec<usize> =
+            (0..self.classes).filter(|&class| Some(frequency(class)) == largest).collect();
+        let seen = counts(nodes);
+        let hits: usize = guessed.iter().map(|&class| seen[class]).sum();
+        hits as f64 / (guessed.len() * seen.iter().sum::<usize>()).max(1) as f64
     }
 
     /// SHA-256, in hexadecimal, of what there is to learn: nodes, edges, features, labels and classes. Name and
@@ -317,11 +321,11 @@ mod tests {
         // Of two equally common classes, the one that is more common in the validation set.
         let tied = build(Parts { split: [vec![0, 2], vec![1], vec![3]], ..parts() }).unwrap();
         assert_eq!((tied.majority_share(&[2]), tied.majority_share(&[3])), (0.0, 1.0));
-        // Of classes that are equally common there too, the lower one; the test set is not asked.
+        // Of classes that are equally common there too, either; the test set is not asked.
         let labels = vec![Some(1), Some(0), Some(0), Some(1), Some(1)];
         let split = [vec![0, 1], vec![2, 3], vec![4]];
         let tied = build(Parts { labels, split, ..parts() }).unwrap();
-        assert_eq!((tied.majority_share(&[2]), tied.majority_share(&[4])), (1.0, 0.0));
+        assert_eq!((tied.majority_share(&[2]), tied.majority_share(&[0, 3, 4])), (0.5, 0.5));
     }
 
     #[test]

@@ -248,6 +248,10 @@ impl ModelReport {
             let all: Vec<String> = teacher.candidates.iter().map(candidate).collect();
             write!(output, "; candidates on the validation nodes: {}", all.join(", "))?;
         }
+        if !teacher.left_out.is_empty() {
+            let names: Vec<&str> = teacher.left_out.iter().map(|one| one.name.as_str()).collect();
+            write!(output, "; diverged: {}", names.join(", "))?;
+        }
         writeln!(output)
     }
 }
