@@ -50,7 +50,7 @@ pub(crate) fn prepare(
     let labels = SoftLabels::estimated(&probabilities, &known)?.filtered(&known, curriculum.filtered);
     let weights = auxiliary_graph(curriculum, dataset, &embeddings)?;
     write_atomically(&directory.join("teacher.npy"), &npy::to_bytes(&given))?;
-    write_atomically(&directory.join("auxiliary-graph.csv"), &auxiliary_graph_to_csv(&weights))?;
+    write_atomically(&directory.join("auxiliary-graph.csv"), &auxiliary_graph_to_csv(dataset, &weights))?;
     // Before there are many tasks: nobody needs them any more.
     drop((given, probabilities, embeddings));
     let smoother = Smoother::new(&weights);

@@ -1,12 +1,11 @@
 //! What is shown while files are fetched, always on standard error.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use abyssal_graph::fetch::FetchProgress;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::say::say;
+use crate::say::{say, shows_bars};
 
 /// Progress of fetching: a bar for each file on a terminal, a line for each elsewhere, or nothing.
 pub struct FetchBar {
@@ -29,7 +28,7 @@ impl FetchProgress for FetchBar {
         if self.quiet {
             return;
         }
-        if !std::io::stderr().is_terminal() {
+        if !shows_bars() {
             if !again {
                 say(format_args!("fetching {path}"));
             }

@@ -143,14 +143,15 @@ impl SessionReport {
         let width = models().map(|report| report.model.len()).max().unwrap_or(0).max(16);
         writeln!(output, "{:width$}  layers  test accuracy   validation   epoch  seconds", "model")?;
         for report in models() {
+            let none = || "–".to_string();
             let validations: Vec<f64> = report.runs.iter().map(|run| run.validation_accuracy).collect();
             let seconds: f64 = report.runs.iter().map(|run| run.seconds).sum();
+            let seconds = report.mean.map_or_else(none, |_| format!("{seconds:.1}"));
             let epoch = match report.runs.as_slice() {
                 [run] => run.epoch.to_string(),
-                _ => "–".to_string(),
+                _ => none(),
             };
             let deviation = report.std.filter(|_| report.runs.len() > 1);
-            let none = || "–".to_string();
             let test = report.mean.map_or_else(none, |mean| percent(mean, deviation));
             let validation = report.mean.map_or_else(none, |_| percent(mean(&validations), None));
             // Means of other runs than those of the model beside it.
@@ -160,7 +161,7 @@ impl SessionReport {
             };
             writeln!(
                 output,
-                "{:width$}  {:>6}  {test:>13}  {validation:>11}  {epoch:>6}  {seconds:>7.1}{short}",
+                "{:width$}  {:>6}  {test:>13}  {validation:>11}  {epoch:>6}  {seconds:>7}{short}",
                 report.model, report.layers,
             )?;
             report.write_curriculum(width, output)?;

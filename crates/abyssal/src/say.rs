@@ -1,7 +1,12 @@
 //! Messages for people.
 
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
+
+/// Whether standard error can show a bar that moves. A dumb terminal cannot go back to the start of a line.
+pub fn shows_bars() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|kind| kind != "dumb")
+}
 
 /// Writes a line to standard error. If nobody can read it there any more (a closed terminal, a pipe into `head`), what is
 /// computed matters still.

@@ -1,6 +1,5 @@
 //! What is shown while a run goes on, always on standard error.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use abyssal_train::curriculum::Stage;
@@ -8,7 +7,7 @@ use abyssal_train::memory::{MemoryMode, MemoryPlan, readable_bytes};
 use abyssal_train::{Config, EpochMetrics, LeftOutRecord, Observer, Role};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::say::say;
+use crate::say::{say, shows_bars};
 
 /// Progress of one run and of its teachers: a bar on a terminal, a line now and then elsewhere, or nothing.
 pub struct Progress {
@@ -26,7 +25,7 @@ enum Display {
 impl Progress {
     /// Before any model trains.
     pub fn new(quiet: bool) -> Self {
-        let display = match (quiet, std::io::stderr().is_terminal()) {
+        let display = match (quiet, shows_bars()) {
             (true, _) => Display::Quiet,
             (false, true) => Display::Bar(ProgressBar::hidden()),
             (false, false) => Display::Lines { epochs: 0, last: Stage::Direct },

@@ -281,6 +281,8 @@ fn changed_files_are_refused_on_resume() {
     let resume = |run: &str| fail(&mut program(directory.path(), &["train", "--quiet", "--resume", run]), 1);
     let stopped = resume("stopped");
     assert!(stopped.contains("has learnt from other data: nodes, edges, features or labels"), "{stopped}");
+    let auxiliary = fs::read_to_string(directory.path().join("taught/auxiliary-graph.csv")).unwrap();
+    assert!(auxiliary.lines().nth(1).unwrap().starts_with("person 0,person "), "by names: {auxiliary}");
     let finished = resume("taught");
     assert!(finished.contains("taught has learnt from other data"), "{finished}");
     fs::remove_file(directory.path().join("taught/result.json")).unwrap();

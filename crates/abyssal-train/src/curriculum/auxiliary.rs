@@ -34,16 +34,19 @@ pub fn auxiliary_graph(
     })
 }
 
-/// Every edge once, as a table: source, target, weight.
-pub(crate) fn to_csv(weights: &Csr<f32>) -> Vec<u8> {
-    let mut text = String::from("source,target,weight\n");
+/// Every edge once, as a table: source and target by their names, and the weight.
+pub(crate) fn to_csv(dataset: &Dataset, weights: &Csr<f32>) -> Vec<u8> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let mut write = |row: [&str; 3]| table.write_record(row).expect("writing to memory does not fail");
+    write(["source", "target", "weight"]);
     for node in 0..weights.rows() {
         let (neighbours, values) = weights.row(node);
+        let source = dataset.node_name(node);
         for (&other, weight) in neighbours.iter().zip(values).filter(|(other, _)| **other as usize >= node) {
-            text.push_str(&format!("{node},{other},{weight}\n"));
+            write([&source, &dataset.node_name(other as usize), &weight.to_string()]);
         }
     }
-    text.into_bytes()
+    table.into_inner().expect("writing to memory does not fail")
 }
 
 /// Rows scaled to length 1; zeros stay.
