@@ -30,14 +30,15 @@ pub struct EpochMetrics {
     pub test_accuracy: f64,
 }
 
-/// The share of rows whose largest score is that of their class; the first of equal scores counts.
+/// The class of the largest score, the first of equal ones.
+pub(crate) fn likeliest(scores: &[f32]) -> usize {
+    (1..scores.len()).fold(0, |best, class| if scores[class] > scores[best] { class } else { best })
+}
+
+/// The share of rows whose likeliest class is theirs.
 pub(crate) fn accuracy(scores: &Matrix<f32>, targets: &Targets) -> f64 {
-    let right = targets.rows.iter().zip(&targets.classes).filter(|&(&row, &class)| {
-        let scores = scores.row(row as usize);
-        let best =
-            (1..scores.len()).fold(0, |best, index| if scores[index] > scores[best] { index } else { best });
-        best == class as usize
-    });
+    let is_right = |&(&row, &class): &(&u32, &u32)| likeliest(scores.row(row as usize)) == class as usize;
+    let right = targets.rows.iter().zip(&targets.classes).filter(is_right);
     right.count() as f64 / targets.rows.len() as f64
 }
 

@@ -3,6 +3,7 @@
 use abyssal_graph::{Dataset, Subset};
 use abyssal_tensor::Matrix;
 
+use crate::metrics::likeliest;
 use crate::teacher::probabilities_of;
 
 /// One row a node: its name, the predicted class and its probability, the true label (empty if unknown), and the set
@@ -38,11 +39,6 @@ pub(crate) fn to_csv(dataset: &Dataset, scores: &Matrix<f32>) -> Vec<u8> {
         ]);
     }
     table.into_inner().expect("writing to memory does not fail")
-}
-
-/// The class of the largest score, the first of equal ones.
-fn likeliest(scores: &[f32]) -> usize {
-    (0..scores.len()).rev().max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -256,3 +256,23 @@ fn predictions_that_cannot_be_used_are_named_with_what_is_wrong() {
     );
     assert!(error.contains("missing.npy"), "{error}");
 }
+
+/// Neither do teachers and curriculum, nor the order that nodes of a large graph are put in.
+#[test]
+fn the_number_of_threads_does_not_change_a_bit_of_a_curriculum() {
+    let directory = tempfile::tempdir().unwrap();
+    let size = [
+        "data.nodes=8400",
+        "train.epochs=4",
+        "teacher.gcn.train.epochs=4",
+        "curriculum.fine_tuning_epochs=2",
+    ];
+    let size: Vec<&str> = size.iter().flat_map(|setting| ["--set", *setting]).collect();
+    let run = |threads: &str| {
+        let out = directory.path().join(threads);
+        succeed(train_small(&out, TAUGHT).args(&size).args(["--threads", threads]));
+        (outcome(&out), fs::read(out.join("auxiliary-graph.csv")).unwrap())
+    };
+    let one = run("1");
+    assert!(one == run("2") && one == run("3"));
+}

@@ -92,8 +92,8 @@ impl Preparation {
 
     /// The nodes to keep and their split.
     ///
-    /// A file names nodes as the user knows them, so it is read before nodes are renumbered; random splits are
-    /// drawn afterwards, so that shares are those of the nodes that are there.
+    /// A given split is about the data as it was given, so what the cut leaves of it is taken, and a set of which nothing
+    /// is left is told. Random splits are drawn afterwards, so that shares are those of the nodes that are there.
     fn select_nodes(
         &self,
         name: &str,
@@ -105,7 +105,13 @@ impl Preparation {
             return Ok((raw, split));
         }
         let cut = Cut::largest_component(&raw)?;
-        if matches!(self.split, SplitRule::File(_)) {
+        let is_given = match &self.split {
+            SplitRule::File(_) | SplitRule::Stored(_) => true,
+            SplitRule::Default => !raw.splits.is_empty(),
+            SplitRule::Paper => matches!(paper, PaperSplit::Stored(_)),
+            SplitRule::PerClass { .. } | SplitRule::Fractions { .. } => false,
+        };
+        if is_given {
             let split = cut.split(&self.draw_split(name, &raw, paper)?)?;
             return Ok((cut.dataset(raw), split));
         }

@@ -46,12 +46,14 @@ fn the_largest_component_takes_features_labels_and_splits_with_it() {
     assert_eq!(dataset.labels(), &[Some(0), Some(1), Some(1)]);
     assert_eq!(*dataset.features(), raw().features.select_rows(&[0, 1, 2]));
     assert_eq!((dataset.split().train(), dataset.split().test()), (&[0][..], &[2][..]));
-    // A split that loses a set is not there any more.
-    preparation.split = SplitRule::Stored("given".to_string());
+    // A split that loses a set is told, and no other one takes its place.
     let mut raw = raw();
     raw.splits = vec![Split::new(vec![3], vec![1], vec![2]).unwrap().with_name("given")];
-    let error = preparation.apply("small", raw, PaperSplit::None).unwrap_err();
-    assert!(matches!(error, GraphError::NoSuchSplit { .. }), "{error}");
+    for split in [SplitRule::Stored("given".to_string()), SplitRule::Default] {
+        preparation.split = split;
+        let error = preparation.apply("small", raw.clone(), PaperSplit::None).unwrap_err();
+        assert!(matches!(error, GraphError::SubsetLost { subset: crate::Subset::Train, .. }), "{error}");
+    }
 }
 
 /// Nodes 0 to 3 alone, 4 to 23 a ring; numbered, with labels that take turns.
