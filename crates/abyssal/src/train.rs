@@ -25,15 +25,17 @@ pub enum Ending {
 /// Runs the command.
 pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
     let library = arguments.data.place.library();
+    let threads = usize::from(arguments.threads);
+    let (session, data) = match &arguments.resume {
+        Some(path) => (resume(path, arguments)?, None),
+        None => {
+            let (session, data) = with_threads(threads, || start(arguments, &library))??;
+            (session, Some(data))
+        }
+    };
+    // Only now: until here there is nothing to keep, and Ctrl-C ends the program at once.
     let stop = stop_on_interrupt()?;
-    let (session, trained) = with_threads(usize::from(arguments.threads), || {
-        let (session, data) = match &arguments.resume {
-            Some(path) => (resume(path, arguments)?, None),
-            None => start(arguments, &library).map(|(session, data)| (session, Some(data)))?,
-        };
-        let trained = train_all(&session, data, &library, arguments, &stop)?;
-        Ok::<_, TrainError>((session, trained))
-    })??;
+    let trained = with_threads(threads, || train_all(&session, data, &library, arguments, &stop))??;
     let Some(Trained { results, failures }) = trained else {
         let path = session.path.display();
         say(format_args!("stopped with a checkpoint; go on with: abyssal train --resume {path}"));
