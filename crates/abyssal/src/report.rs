@@ -253,7 +253,17 @@ impl ModelReport {
             let names: Vec<&str> = teacher.left_out.iter().map(|one| one.name.as_str()).collect();
             write!(output, "; diverged: {}", names.join(", "))?;
         }
-        writeln!(output)
+        writeln!(output)?;
+        if teacher.validation_accuracy > run.validation_accuracy {
+            // Whoever came for predictions should know.
+            let file = run.run_dir.join("teacher.npy");
+            writeln!(
+                output,
+                "the teacher is better than its student on the validation nodes; {} has what it says",
+                file.display()
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -340,5 +350,16 @@ mod tests {
         let report = SessionReport::new(&planned("gcn", 1), &[result("gcn", 0, 0.5)], &[]).unwrap();
         let text = table(&report);
         assert!(text.contains("stage 3 of 11") && text.contains("stage 11 of 11"), "{text}");
+    }
+
+    #[test]
+    fn a_teacher_that_is_better_than_its_student_is_told() {
+        let told = |accuracy: f64| {
+            let mut result = result("gcn", 0, 0.5);
+            result.1.teacher.as_mut().unwrap().validation_accuracy = accuracy;
+            let report = SessionReport::new(&planned("gcn", 1), &[result], &[]).unwrap();
+            table(&report).contains("the teacher is better than its student")
+        };
+        assert!(told(0.6) && !told(0.5));
     }
 }
