@@ -89,7 +89,7 @@ pub(crate) fn load(
             difference: "its fingerprint differs from that of config.toml".to_string(),
         });
     }
-    data.require_same(path, &header.data.dataset, &header.data.split)?;
+    data.require_same(path, &header.data)?;
     let read = |prefix: &str, name: &str, shape| {
         read_tensor(&tensors, &format!("{prefix}.{name}"), shape).map_err(&damaged)
     };

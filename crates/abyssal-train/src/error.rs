@@ -178,7 +178,7 @@ pub enum TrainError {
         path: PathBuf,
     },
     /// A run that another process trains.
-    #[error("another process is training {path}; wait for it or stop it, then go on with --resume {path}")]
+    #[error("another process is training {path}; wait for it or stop it, then give this command again")]
     RunInUse {
         /// The directory.
         path: PathBuf,

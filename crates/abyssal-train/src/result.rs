@@ -1,10 +1,11 @@
 //! What is kept of a run: `result.json`.
 
+use std::fs::File;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use abyssal_graph::{Dataset, GraphRule};
+use abyssal_graph::{Dataset, Fingerprint, GraphRule};
 
 use crate::curriculum::Stage;
 use crate::teacher::TeacherRecord;
@@ -175,31 +176,46 @@ pub(crate) fn graph_of(config: &Config) -> String {
 pub(crate) struct Data {
     pub(crate) dataset: DatasetRecord,
     pub(crate) split: SplitRecord,
+    /// SHA-256 of the file whose predictions teach.
+    predictions: Option<String>,
 }
 
 impl Data {
-    pub(crate) fn of(dataset: &Dataset) -> Self {
-        Self { dataset: DatasetRecord::of(dataset), split: SplitRecord::of(dataset) }
+    pub(crate) fn of(config: &Config, dataset: &Dataset) -> Self {
+        let predictions = config.teacher.as_ref().map(|teacher| &teacher.predictions);
+        // A file that cannot be read is told when it is to teach; a finished run needs it no more.
+        let sum = |path: &String| Fingerprint::of_reader(&mut File::open(path).ok()?).ok();
+        Self {
+            dataset: DatasetRecord::of(dataset),
+            split: SplitRecord::of(dataset),
+            predictions: predictions.filter(|path| !path.is_empty()).and_then(sum),
+        }
     }
 
-    /// What `path` has of a run on earlier data must not go on with these, or be taken for theirs.
+    /// What `path` has of a run on earlier data must not go on with these.
     ///
     /// # Errors
     /// If the data has changed since.
-    pub(crate) fn require_same(
-        &self,
-        path: &Path,
-        dataset: &DatasetRecord,
-        split: &SplitRecord,
-    ) -> Result<(), TrainError> {
-        let changed = if self.dataset.fingerprint != dataset.fingerprint {
+    pub(crate) fn require_same(&self, path: &Path, earlier: &Self) -> Result<(), TrainError> {
+        let changed = if self.dataset.fingerprint != earlier.dataset.fingerprint {
             "nodes, edges, features or labels"
-        } else if self.split.fingerprint != split.fingerprint {
+        } else if self.split.fingerprint != earlier.split.fingerprint {
             "training, validation or test nodes"
+        } else if self.predictions != earlier.predictions {
+            "the teacher's predictions"
         } else {
             return Ok(());
         };
         Err(TrainError::OtherData { path: path.to_path_buf(), changed })
+    }
+
+    /// A finished run must not be taken for one on these data. Its teacher's predictions have done their part.
+    ///
+    /// # Errors
+    /// If the data has changed since.
+    pub(crate) fn require_same_result(&self, path: &Path, result: &RunResult) -> Result<(), TrainError> {
+        let (dataset, split) = (result.dataset.clone(), result.split.clone());
+        self.require_same(path, &Self { dataset, split, predictions: self.predictions.clone() })
     }
 }
 

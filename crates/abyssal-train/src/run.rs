@@ -181,7 +181,7 @@ impl RunDirectory {
                 ..trainer.state().clone()
             }
         } else if self.checkpoint_path().exists() {
-            let run = (config, &Data::of(dataset));
+            let run = (config, &Data::of(config, dataset));
             checkpoint::load(&self.checkpoint_path(), run, trainer.state())?.0
         } else {
             return Err(TrainError::NotTrained { path: self.path.clone() });
@@ -211,10 +211,10 @@ impl RunDirectory {
         dataset: &Dataset,
         surroundings: &mut Surroundings,
     ) -> Result<Outcome, TrainError> {
-        let data = Data::of(dataset);
+        let data = Data::of(config, dataset);
         let _lock = RunLock::take(&self.path, role)?;
         if let Some(result) = self.result()? {
-            data.require_same(&self.path, &result.dataset, &result.split)?;
+            data.require_same_result(&self.path, &result)?;
             return Ok(Outcome::Finished(Box::new(result)));
         }
         // Before anything is trained: even a teacher's time is lost if its student does not fit.

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
 
 use abyssal_graph::write_atomically;
 use serde::{Deserialize, Serialize};
@@ -62,9 +63,16 @@ impl Session {
             Self::write(path, configs)?;
             return Self::open(path);
         }
-        let unfinished = unfinished_directory(path);
-        Self::write(&unfinished, configs)?;
-        fs::rename(&unfinished, path).map_err(TrainError::io("create the directory", path))?;
+        let unfinished = Unfinished::beside(path);
+        Self::write(&unfinished.path, configs)?;
+        match fs::rename(&unfinished.path, path) {
+            Ok(()) => {}
+            Err(error) if is_taken(error.kind()) => {
+                return Err(TrainError::RunExists { path: path.to_path_buf() });
+            }
+            // Not every name of a directory can be given to one, such as `new/.`.
+            Err(_) => Self::write(path, configs)?,
+        }
         Self::open(path)
     }
 
@@ -74,11 +82,11 @@ impl Session {
     /// # Errors
     /// If the directories cannot be written.
     pub fn create_next(parent: &Path, name: &str, configs: &[Config]) -> Result<Self, TrainError> {
-        let unfinished = unfinished_directory(&parent.join(name));
-        Self::write(&unfinished, configs)?;
+        let unfinished = Unfinished::beside(&parent.join(name));
+        Self::write(&unfinished.path, configs)?;
         let numbered = (1u64..).map(|number| parent.join(format!("{name}-{number:04}")));
         for path in numbered.filter(|path| !path.exists()) {
-            match fs::rename(&unfinished, &path) {
+            match fs::rename(&unfinished.path, &path) {
                 Ok(()) => return Self::open(&path),
                 // Another program was faster.
                 Err(error) if is_taken(error.kind()) => {}
@@ -134,11 +142,27 @@ impl Session {
 
 /// Where a session is put together, beside the place it will have: one that is interrupted meanwhile is not there at all,
 /// where half a plan could be neither resumed nor made anew.
-fn unfinished_directory(path: &Path) -> PathBuf {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    path.with_file_name(format!(".{name}-{}-{number}", std::process::id()))
+struct Unfinished {
+    path: PathBuf,
+}
+
+impl Unfinished {
+    /// With a name that nobody else takes: in a container, every process may have the same number.
+    fn beside(path: &Path) -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let unique = format!(".{name}-{process}-{}-{number}", since.as_nanos());
+        Self { path: path.with_file_name(unique) }
+    }
+}
+
+impl Drop for Unfinished {
+    /// Takes away what was not needed; what was is in its place by now.
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
 }
 
 /// Whether a directory cannot be put somewhere because there is one.
@@ -204,6 +228,10 @@ mod tests {
             let again = Session::create(&path, &seeds(count)).unwrap_err();
             assert!(matches!(again, TrainError::RunExists { .. }), "{again}");
         }
+        // A name that cannot be given to a directory, but can be written to.
+        Session::create(&parent.path().join("new/."), &seeds(2)).unwrap();
+        let hidden = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
+        assert!(!fs::read_dir(parent.path()).unwrap().any(|entry| hidden(&entry.unwrap())));
         fs::write(parent.path().join("predictions.csv"), "mine").unwrap();
         let error = Session::create(parent.path(), &seeds(1)).unwrap_err();
         assert!(matches!(error, TrainError::NotEmpty { .. }), "{error}");

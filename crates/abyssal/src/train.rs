@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use abyssal_graph::{Dataset, DatasetConfig, Library, SplitRule};
 use abyssal_tensor::parallel::with_threads;
+use abyssal_train::memory::MemoryPlan;
 use abyssal_train::{Config, Outcome, PlannedRun, RunResult, Session, Surroundings, TrainError};
 
 use crate::arguments::TrainArguments;
@@ -71,8 +72,8 @@ struct Trained {
 /// Data, and where it came from.
 type Loaded = (DatasetConfig, Dataset);
 
-/// Plans the runs: every model with every split and every seed. The data of the first is read before anything is written,
-/// so that a mistake in it leaves nothing behind.
+/// Plans the runs: every model with every split and every seed. The data of the first is read and its memory planned before
+/// anything is written, so that a mistake in one or too little of the other leaves nothing behind.
 fn start(arguments: &TrainArguments, library: &Library) -> Result<(Session, Loaded), TrainError> {
     let config = Config::resolve(arguments.model.config.as_deref(), &arguments.settings())?;
     // Before anything is written: what is missing is fetched, or told.
@@ -90,6 +91,7 @@ fn start(arguments: &TrainArguments, library: &Library) -> Result<(Session, Load
         }
     }
     let data = load(&runs[0].data, library, arguments)?;
+    MemoryPlan::new(&runs[0], &data.1, &arguments.memory_settings())?;
     let session = match &arguments.out {
         Some(path) => Session::create(path, &runs)?,
         None => {

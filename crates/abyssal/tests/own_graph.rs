@@ -259,6 +259,16 @@ fn exchange_labels(directory: &Path) {
     fs::write(directory.join("labels.csv"), changed).expect("a file of labels");
 }
 
+/// Lets an endless run make a checkpoint, and kills it.
+fn stop_at_checkpoint(command: &mut Command, run: &Path) {
+    let mut child = command.args(["--set", "train.epochs=100000"]).spawn().expect("the program starts");
+    while !run.join("checkpoint.safetensors").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().expect("it was running");
+    child.wait().expect("it ended");
+}
+
 /// A configuration names files. If they have changed, what was learnt before says nothing about them: neither a
 /// checkpoint, nor a finished run, nor a teacher.
 #[test]
@@ -268,12 +278,19 @@ fn changed_files_are_refused_on_resume() {
     let run = directory.path().join("stopped");
     let endless = ["--no-curriculum", "--out", "stopped", "--set", "train.checkpoint_seconds=0"];
     let mut command = program(directory.path(), &[&["train"][..], &FILES, &SMALL, &endless].concat());
-    let mut child = command.args(["--set", "train.epochs=100000"]).spawn().expect("the program starts");
-    while !run.join("checkpoint.safetensors").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-    child.kill().expect("it was running");
-    child.wait().expect("it ended");
+    stop_at_checkpoint(&mut command, &run);
+    // What a file says about the nodes is data too.
+    let predictions = directory.path().join("predictions.csv");
+    let rows = |first: f64| (0..60).map(|_| format!("{first},{}\n", 1.0 - first)).collect::<String>();
+    fs::write(&predictions, rows(0.75)).unwrap();
+    let endless = ["--out", "listening", "--set", "train.checkpoint_seconds=0", "--teacher-predictions"];
+    let mut command = program(directory.path(), &[&["train"][..], &FILES, &SMALL, &endless].concat());
+    stop_at_checkpoint(command.arg(&predictions), &directory.path().join("listening"));
+    fs::write(&predictions, rows(0.25)).unwrap();
+    let mut resumed = program(directory.path(), &["train", "--quiet", "--resume", "listening"]);
+    let error = fail(&mut resumed, 1);
+    assert!(error.contains("has learnt from other data: the teacher's predictions"), "{error}");
+
     let taught = ["--out", "taught", "--teacher", "gcn", "--set", "teacher.gcn.train.epochs=5"];
     succeed(&mut program(directory.path(), &[&["train"][..], &FILES, &SMALL, &taught].concat()));
 
