@@ -85,6 +85,7 @@ fn predictions_are_matched_to_classes_by_name() {
     };
     for (header, baker, diver) in [
         ("id,diver,baker", "0,1", "1,0"),
+        ("id,Diver,BAKER", "0,1", "1,0"),
         ("id,baker,diver", "1,0", "0,1"),
         ("id,first,second", "1,0", "0,1"),
     ] {

@@ -43,7 +43,11 @@ pub fn read_predictions(
     let mut rows = Matrix::zeros(wanted.0, wanted.1);
     for node in 0..wanted.0 {
         let place = match nodes.are_given() {
-            true => nodes.find(&dataset.node_name(node)).map_err(&refuse)? as usize,
+            true => {
+                let name = dataset.node_name(node);
+                nodes.find(&name).map_err(|_| refuse(format!("it has no row for the node `{name}`")))?
+                    as usize
+            }
             false => node,
         };
         let given = given.row(place);
@@ -74,13 +78,18 @@ pub fn read_predictions(
     Ok(rows)
 }
 
-/// The column of every class: the one with its name, or in their order where a header has no name of a class. A header with
+/// The column of every class: the one with its name, at least in another case, or in their order where a header has no name of a class. A header with
 /// some of them says that the order is another one, but not which.
 fn columns_of_classes(names: Option<&[String]>, dataset: &Dataset) -> Result<Vec<usize>, String> {
     let classes: Vec<_> = (0..dataset.classes()).map(|class| dataset.class_name(class)).collect();
     let names = names.unwrap_or_default();
-    let column = |class: &str| names.iter().position(|name| name == class);
-    let found: Vec<Option<usize>> = classes.iter().map(|class| column(class)).collect();
+    let find = |same: fn(&str, &str) -> bool| -> Vec<Option<usize>> {
+        classes.iter().map(|class| names.iter().position(|name| same(name, class))).collect()
+    };
+    let mut found = find(|name, class| name == class);
+    if found.iter().all(Option::is_none) {
+        found = find(|name, class| name.to_lowercase() == class.to_lowercase());
+    }
     if found.iter().all(Option::is_none) {
         return Ok((0..classes.len()).collect());
     }
