@@ -115,8 +115,8 @@ impl Observer for Progress {
     fn left_out(&mut self, candidate: &LeftOutRecord) {
         let message = format!("not among the teachers: {}", candidate.reason);
         match &self.display {
-            Display::Bar(bar) => bar.suspend(|| eprintln!("{message}")),
-            Display::Lines { .. } => eprintln!("{message}"),
+            Display::Bar(bar) => bar.suspend(|| say(&message)),
+            Display::Lines { .. } => say(&message),
             Display::Quiet => {}
         }
     }
