@@ -26,6 +26,7 @@ pub mod memory;
 mod checkpoint;
 mod divergence;
 mod error;
+mod json;
 mod lessons;
 mod metrics;
 mod predictions;

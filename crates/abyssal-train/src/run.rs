@@ -27,7 +27,7 @@ use crate::run_lock::RunLock;
 use crate::teacher::{LeftOutRecord, TeacherRecord};
 use crate::{
     Config, EpochMetrics, RunResult, Selection, StageRecord, TrainError, Trainer, TrainerState, checkpoint,
-    lessons, predictions,
+    json, lessons, predictions,
 };
 
 /// Layers in `diagnosis.json`: enough for any plot, and few enough to cost less than training does.
@@ -105,7 +105,7 @@ impl RunDirectory {
     /// If there is a run already, or the directory cannot be written.
     pub fn create(path: &Path, config: &Config) -> Result<Self, TrainError> {
         let directory = Self::at(path);
-        if directory.config_path().exists() {
+        if Self::is_at(path) {
             return Err(TrainError::RunExists { path: path.to_path_buf() });
         }
         fs::create_dir_all(path).map_err(TrainError::io("create the directory", path))?;
@@ -119,11 +119,16 @@ impl RunDirectory {
     /// If there is no run, or its configuration cannot be read.
     pub fn open(path: &Path) -> Result<(Self, Config), TrainError> {
         let directory = Self::at(path);
-        if !directory.config_path().is_file() {
+        if !Self::is_at(path) {
             return Err(TrainError::NoRun { path: path.to_path_buf() });
         }
         let config = Config::resolve(Some(&directory.config_path()), &[])?;
         Ok((directory, config))
+    }
+
+    /// Whether a directory is that of a run.
+    pub fn is_at(path: &Path) -> bool {
+        Self::at(path).config_path().is_file()
     }
 
     fn at(path: &Path) -> Self {
@@ -140,7 +145,7 @@ impl RunDirectory {
     pub(crate) fn of_teacher(teachers: &Path, name: &str, config: &Config) -> Result<Self, TrainError> {
         let fingerprint = config.fingerprint();
         let path = teachers.join(format!("{name}-seed-{}-{}", config.seed, &fingerprint[..8]));
-        let directory = match path.join("config.toml").is_file() {
+        let directory = match Self::is_at(&path) {
             true => Self::open(&path)?.0,
             false => Self::create(&path, config)?,
         };
@@ -161,10 +166,7 @@ impl RunDirectory {
         if !path.exists() {
             return Ok(None);
         }
-        let text = fs::read_to_string(&path).map_err(TrainError::io("read", &path))?;
-        serde_json::from_str(&text)
-            .map(Some)
-            .map_err(|error| TrainError::io("read", &path)(std::io::Error::other(error)))
+        json::read(&path).map(Some)
     }
 
     /// A trainer with the weights the run has kept: those of the selected epoch, or the best of an unfinished run so far.
@@ -327,10 +329,7 @@ impl RunDirectory {
     fn stages(&self) -> Result<Vec<StageRecord>, TrainError> {
         let path = self.metrics_path();
         let text = fs::read_to_string(&path).map_err(TrainError::io("read", &path))?;
-        let parse = |line: &str| {
-            serde_json::from_str::<EpochMetrics>(line)
-                .map_err(|error| TrainError::io("read", &path)(std::io::Error::other(error)))
-        };
+        let parse = |line: &str| json::parse::<EpochMetrics>(line, &path);
         Ok(StageRecord::of(&text.lines().map(parse).collect::<Result<Vec<_>, _>>()?))
     }
 

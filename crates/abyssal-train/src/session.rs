@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use abyssal_graph::write_atomically;
 use serde::{Deserialize, Serialize};
 
-use crate::{Config, RunDirectory, TrainError};
+use crate::{Config, RunDirectory, TrainError, json};
 
 const PLAN: &str = "plan.json";
 /// Where the runs of all teachers are.
@@ -39,21 +39,13 @@ struct Plan {
     runs: Vec<String>,
 }
 
-impl Plan {
-    fn read(path: &Path) -> Result<Self, TrainError> {
-        let text = fs::read_to_string(path).map_err(TrainError::io("read", path))?;
-        serde_json::from_str(&text)
-            .map_err(|error| TrainError::io("read", path)(std::io::Error::other(error)))
-    }
-}
-
 impl Session {
     /// Makes the directories of all runs, so that the session can be resumed from its first moment on.
     ///
     /// # Errors
     /// If there is something in the directory already, or the directories cannot be written.
     pub fn create(path: &Path, configs: &[Config]) -> Result<Self, TrainError> {
-        if path.join(PLAN).exists() || path.join("config.toml").exists() {
+        if path.join(PLAN).exists() || RunDirectory::is_at(path) {
             return Err(TrainError::RunExists { path: path.to_path_buf() });
         }
         if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
@@ -121,7 +113,7 @@ impl Session {
         let plan_path = path.join(PLAN);
         let planned = plan_path.exists();
         let names = if planned {
-            Plan::read(&plan_path)?.runs.into_iter().map(|name| path.join(name)).collect()
+            json::read::<Plan>(&plan_path)?.runs.into_iter().map(|name| path.join(name)).collect()
         } else {
             vec![path.to_path_buf()]
         };
@@ -174,7 +166,7 @@ fn is_taken(error: ErrorKind) -> bool {
 fn teachers_of_session(run: &Path) -> Option<PathBuf> {
     let run = fs::canonicalize(run).ok()?;
     let has_run = |session: &&Path| {
-        let plan = Plan::read(&session.join(PLAN));
+        let plan = json::read::<Plan>(&session.join(PLAN));
         plan.is_ok_and(|plan| plan.runs.iter().any(|name| session.join(name) == run))
     };
     // model/split/seed-0 is the longest name of a run.

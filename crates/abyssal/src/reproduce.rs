@@ -13,7 +13,7 @@ use abyssal_train::memory::MemorySettings;
 
 use crate::arguments::{CellArguments, ReproduceCommand, TableArguments};
 use crate::datasets;
-use crate::say::say;
+use crate::say::{say, unless_closed};
 use crate::train::{Ending, stop_on_interrupt};
 use crate::train_progress::Progress;
 
@@ -60,7 +60,8 @@ fn compute(
     for cell in &cells {
         match run_cell(&runner, cell, &library, arguments, &stop)? {
             Some(record) => {
-                tell(&outcome(cell, &record))?;
+                // The records are for others too.
+                unless_closed(writeln!(std::io::stdout(), "{}", outcome(cell, &record)))?;
                 if let Some(kept) = runner.kept(&record).filter(|kept| kept.is_fuller_than(&record)) {
                     say(format_args!("the record of {} stays", runs(kept.runs.len())));
                 }
@@ -72,14 +73,6 @@ fn compute(
         }
     }
     Ok(Ending::Finished)
-}
-
-/// Writes a line. Whoever read our output may have read enough; the records are for others too.
-fn tell(line: &str) -> std::io::Result<()> {
-    match writeln!(std::io::stdout(), "{line}") {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
 }
 
 /// Computes a cell; `None` if it was interrupted.

@@ -14,7 +14,7 @@ use abyssal_train::{Config, Outcome, PlannedRun, RunResult, Session, Surrounding
 use crate::arguments::TrainArguments;
 use crate::datasets;
 use crate::report::SessionReport;
-use crate::say::say;
+use crate::say::{say, unless_closed};
 use crate::train_progress::Progress;
 
 /// How the command ended without an error.
@@ -51,11 +51,7 @@ pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
         true => report.write_json(&mut output),
         false => report.write_table(&session.path, &mut output),
     };
-    match written.and_then(|()| output.flush()) {
-        // Whoever read our output has read enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
-        written => written?,
-    }
+    unless_closed(written.and_then(|()| output.flush()))?;
     match failures.len() {
         0 => Ok(Ending::Finished),
         failed => Err(format!("{failed} of {} runs failed, see above", session.runs.len()).into()),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cell, Experiment, Protocol, Published, published};
 use crate::{
-    Config, DatasetRecord, RunResult, SelectedEpoch, TeacherRecord, TrainError, mean, sample_deviation,
+    Config, DatasetRecord, RunResult, SelectedEpoch, TeacherRecord, TrainError, json, mean, sample_deviation,
 };
 
 /// A number of a table with everything needed to judge and repeat it. Accuracies are shares of nodes.
@@ -153,9 +153,7 @@ impl Record {
     /// # Errors
     /// If the file cannot be read or is no record.
     pub fn read(path: &Path) -> Result<Self, TrainError> {
-        let text = fs::read_to_string(path).map_err(TrainError::io("read", path))?;
-        serde_json::from_str(&text)
-            .map_err(|error| TrainError::io("read", path)(std::io::Error::other(error)))
+        json::read(path)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Every run is an ordinary [`RunDirectory`] in `ROOT/EXPERIMENT/CELL/SPLIT/seed-N`; `ROOT/teachers` has the teachers of all
 //! of them, which are told apart by their configuration, so that cells find those that are trained already.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use abyssal_graph::{Dataset, DatasetConfig};
 
@@ -36,7 +36,7 @@ impl Runner {
     pub fn progress(&self, cell: &Cell) -> Result<(usize, usize), TrainError> {
         let runs = self.plan(cell)?;
         let mut finished = 0;
-        for run in runs.iter().filter(|run| exists(&run.path)) {
+        for run in runs.iter().filter(|run| RunDirectory::is_at(&run.path)) {
             finished += usize::from(self.open(run)?.result()?.is_some());
         }
         Ok((finished, runs.len()))
@@ -85,7 +85,8 @@ impl Runner {
     fn finished(&self, cell: &Cell) -> Result<usize, TrainError> {
         let runs = self.plan(&cell.with_runs(usize::MAX))?;
         let is_finished = |run: &&Planned| {
-            exists(&run.path) && self.open(run).is_ok_and(|run| matches!(run.result(), Ok(Some(_))))
+            RunDirectory::is_at(&run.path)
+                && self.open(run).is_ok_and(|run| matches!(run.result(), Ok(Some(_))))
         };
         Ok(runs.iter().take_while(is_finished).count())
     }
@@ -101,7 +102,7 @@ impl Runner {
 
     /// The directory of a run, made if it is not there.
     fn open(&self, run: &Planned) -> Result<RunDirectory, TrainError> {
-        let directory = if exists(&run.path) {
+        let directory = if RunDirectory::is_at(&run.path) {
             let (directory, config) = RunDirectory::open(&run.path)?;
             if let Some(difference) = config.difference(&run.config) {
                 return Err(TrainError::OtherExperiment { path: run.path.clone(), difference });
@@ -130,8 +131,4 @@ impl Runner {
         };
         directory.run(&run.config, dataset, surroundings)
     }
-}
-
-fn exists(run: &Path) -> bool {
-    run.join("config.toml").is_file()
 }
