@@ -3,10 +3,9 @@
 use std::error::Error;
 use std::io::Write;
 
-use abyssal_graph::{Dataset, DatasetConfig};
 use abyssal_nn::diagnostics::{LayerDiagnosis, Measures};
 use abyssal_tensor::parallel::with_threads;
-use abyssal_train::{Config, PlannedRun, RunDirectory, Session, TrainError, Trainer};
+use abyssal_train::{Config, LastDataset, PlannedRun, RunDirectory, Session, TrainError, Trainer};
 use serde::Serialize;
 
 use crate::arguments::DiagnoseArguments;
@@ -85,19 +84,16 @@ fn diagnose_all(
 ) -> Result<Report, TrainError> {
     let library = arguments.data.place.library();
     let at_most = if arguments.all || arguments.json { usize::MAX } else { SHOWN_LAYERS };
-    let mut dataset: Option<(DatasetConfig, Dataset)> = None;
+    let mut last = LastDataset::default();
     let mut diagnoses = Vec::new();
     for (config, directory) in models {
-        let data = match dataset.take().filter(|(source, _)| *source == config.data) {
-            Some((_, data)) => data,
-            None => {
-                datasets::provide(&config.data, &library, arguments.data.place.offline, arguments.quiet)?;
-                config.data.load(&library)?
-            }
-        };
+        let data = last.get(&config.data, || {
+            datasets::provide(&config.data, &library, arguments.data.place.offline, arguments.quiet)?;
+            Ok(config.data.load(&library)?)
+        })?;
         let trainer = match directory {
-            Some(directory) => directory.load_model(config, &data)?,
-            None => Trainer::new(config, &data)?,
+            Some(directory) => directory.load_model(config, data)?,
+            None => Trainer::new(config, data)?,
         };
         diagnoses.push(ModelDiagnosis {
             model: config.model.name().to_string(),
@@ -106,7 +102,6 @@ fn diagnose_all(
             trained: directory.is_some(),
             layers: trainer.diagnose(at_most)?,
         });
-        dataset = Some((config.data.clone(), data));
     }
     Ok(Report { models: diagnoses })
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use abyssal_graph::{Dataset, DatasetConfig, Library, SplitRule};
 use abyssal_tensor::parallel::with_threads;
 use abyssal_train::memory::MemoryPlan;
-use abyssal_train::{Config, Outcome, PlannedRun, RunResult, Session, Surroundings, TrainError};
+use abyssal_train::{Config, LastDataset, Outcome, PlannedRun, RunResult, Session, Surroundings, TrainError};
 
 use crate::arguments::TrainArguments;
 use crate::datasets;
@@ -27,16 +27,14 @@ pub enum Ending {
 pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
     let library = arguments.data.place.library();
     let threads = usize::from(arguments.threads);
-    let (session, data) = match &arguments.resume {
-        Some(path) => (resume(path, arguments)?, None),
-        None => {
-            let (session, data) = with_threads(threads, || start(arguments, &library))??;
-            (session, Some(data))
-        }
+    let mut data = LastDataset::default();
+    let session = match &arguments.resume {
+        Some(path) => resume(path, arguments)?,
+        None => with_threads(threads, || start(arguments, &library, &mut data))??,
     };
     // Only now: until here there is nothing to keep, and Ctrl-C ends the program at once.
     let stop = stop_on_interrupt()?;
-    let trained = with_threads(threads, || train_all(&session, data, &library, arguments, &stop))??;
+    let trained = with_threads(threads, || train_all(&session, &mut data, &library, arguments, &stop))??;
     let Some(Trained { results, failures }) = trained else {
         let path = session.path.display();
         say(format_args!("stopped with a checkpoint; go on with: abyssal train --resume {path}"));
@@ -65,12 +63,13 @@ struct Trained {
     failures: Vec<String>,
 }
 
-/// Data, and where it came from.
-type Loaded = (DatasetConfig, Dataset);
-
 /// Plans the runs: every model with every split and every seed. The data of the first is read and its memory planned before
 /// anything is written, so that a mistake in one or too little of the other leaves nothing behind.
-fn start(arguments: &TrainArguments, library: &Library) -> Result<(Session, Loaded), TrainError> {
+fn start(
+    arguments: &TrainArguments,
+    library: &Library,
+    data: &mut LastDataset,
+) -> Result<Session, TrainError> {
     let config = Config::resolve(arguments.model.config.as_deref(), &arguments.settings())?;
     // Before anything is written: what is missing is fetched, or told.
     datasets::provide(&config.data, library, arguments.data.place.offline, arguments.quiet)?;
@@ -86,25 +85,28 @@ fn start(arguments: &TrainArguments, library: &Library) -> Result<(Session, Load
             runs.extend(seeds.iter().map(|&seed| Config { seed, data: data.clone(), ..config.clone() }));
         }
     }
-    let data = load(&runs[0].data, library, arguments)?;
-    MemoryPlan::new(&runs[0], &data.1, &arguments.memory_settings())?;
-    let session = match &arguments.out {
-        Some(path) => Session::create(path, &runs)?,
+    let first = data.get(&runs[0].data, || load(&runs[0].data, library, arguments))?;
+    MemoryPlan::new(&runs[0], first, &arguments.memory_settings())?;
+    match &arguments.out {
+        Some(path) => Session::create(path, &runs),
         None => {
             let name = format!("{}-{}", config.data.name(), config.model.name());
-            Session::create_next(Path::new("runs"), &name, &runs)?
+            Session::create_next(Path::new("runs"), &name, &runs)
         }
-    };
-    Ok((session, data))
+    }
 }
 
 /// Reads data, and tells what it is.
-fn load(source: &DatasetConfig, library: &Library, arguments: &TrainArguments) -> Result<Loaded, TrainError> {
+fn load(
+    source: &DatasetConfig,
+    library: &Library,
+    arguments: &TrainArguments,
+) -> Result<Dataset, TrainError> {
     let dataset = source.load(library)?;
     if !arguments.quiet {
         say(describe(&dataset));
     }
-    Ok((source.clone(), dataset))
+    Ok(dataset)
 }
 
 /// The seeds of `--seeds`. As beside `--seed`, a seed in the settings would not be obeyed.
@@ -207,7 +209,7 @@ fn other_name(config: &Config, settings: &[(String, toml::Value)]) -> Option<Str
 /// their turn.
 fn train_all(
     session: &Session,
-    mut loaded: Option<Loaded>,
+    data: &mut LastDataset,
     library: &Library,
     arguments: &TrainArguments,
     stop: &AtomicBool,
@@ -215,10 +217,7 @@ fn train_all(
     let (mut results, mut failures) = (Vec::new(), Vec::new());
     for PlannedRun { directory, config } in &session.runs {
         // All runs of a session usually share their data.
-        let (_, dataset) = match loaded.take().filter(|(source, _)| *source == config.data) {
-            Some(same) => loaded.insert(same),
-            None => loaded.insert(load(&config.data, library, arguments)?),
-        };
+        let dataset = data.get(&config.data, || load(&config.data, library, arguments))?;
         let mut progress = Progress::new(arguments.quiet);
         // Whoever is compared does what the first model is asked for as far as it can.
         let is_first = config.model.name() == session.runs[0].config.model.name();

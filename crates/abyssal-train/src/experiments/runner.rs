@@ -5,11 +5,9 @@
 
 use std::path::PathBuf;
 
-use abyssal_graph::{Dataset, DatasetConfig};
-
 use super::{Cell, FailureRecord, Record};
 use crate::session::split_directory;
-use crate::{Config, Outcome, RunDirectory, Surroundings, TrainError};
+use crate::{Config, LastDataset, Outcome, RunDirectory, Surroundings, TrainError};
 
 /// Where runs and records are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +52,7 @@ impl Runner {
         let cell = &cell.with_runs(self.finished(cell)?.max(cell.configs()?.len()));
         let runs = self.plan(cell)?;
         let (mut results, mut failures) = (Vec::new(), Vec::new());
-        let mut data = None;
+        let mut data = LastDataset::default();
         for run in &runs {
             match self.train(run, &mut data, surroundings) {
                 Ok(Outcome::Finished(result)) => results.push(*result),
@@ -118,17 +116,15 @@ impl Runner {
     fn train(
         &self,
         run: &Planned,
-        data: &mut Option<(DatasetConfig, Dataset)>,
+        data: &mut LastDataset,
         surroundings: &mut Surroundings,
     ) -> Result<Outcome, TrainError> {
         let directory = self.open(run)?;
         if let Some(result) = directory.result()? {
             return Ok(Outcome::Finished(Box::new(result)));
         }
-        let (_, dataset) = match data.take().filter(|(source, _)| *source == run.config.data) {
-            Some(loaded) => data.insert(loaded),
-            None => data.insert((run.config.data.clone(), run.config.data.load(surroundings.library)?)),
-        };
+        let source = &run.config.data;
+        let dataset = data.get(source, || Ok(source.load(surroundings.library)?))?;
         directory.run(&run.config, dataset, surroundings)
     }
 }
