@@ -39,7 +39,7 @@ def measure(case: Case, threads: int, rounds: int, most_seconds: float) -> dict:
     """Timings of all sides of a case."""
     with tempfile.TemporaryDirectory() as directory:
         workload = Path(directory) / "workload.safetensors"
-        ours = [SERVER, "--export", workload, "--threads", str(threads), *case.arguments()]
+        ours = [SERVER, "--export", workload, "--threads", str(threads), "--memory", case.memory, *case.arguments()]
         peer = [PYTHON, BENCH / "peer.py", workload, "--threads", str(threads), "--variant"]
         commands = {"abyssal": ours} | {variant: [*peer, variant] for variant in case.variants}
         if case.one_at_a_time:
@@ -76,6 +76,7 @@ def summary(case: Case, threads: int, losses: dict[str, list[float]], epochs: di
         "case": case.name,
         "graph": case.graph,
         "settings": case.arguments(),
+        "memory": case.memory,
         "threads": threads,
         "best": best,
         "ratio": timings[best]["median"] / timings["abyssal"]["median"],

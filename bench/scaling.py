@@ -38,7 +38,8 @@ def settings(nodes: int = NODES, edges: int | None = None, layers: int = LAYERS)
 
 
 def server(values: dict, threads: int) -> list:
-    return [SERVER, "--export", "-", "--threads", str(threads), *(f"{key}={value}" for key, value in values.items())]
+    settings = [f"{key}={value}" for key, value in values.items()]
+    return [SERVER, "--export", "-", "--threads", str(threads), "--memory", "auto", *settings]
 
 
 def measure(commands: dict[str, list]) -> dict[str, dict]:

@@ -26,6 +26,8 @@ GRAPHS = {
 CASES = {
     "ours-detached": "R-SoftGraphAIN, 32 layers, detached",
     "ours-full": "R-SoftGraphAIN, 32 layers, full",
+    "ours-detached-saving": "R-SoftGraphAIN, 32 layers, detached, `--memory checkpoint:16`",
+    "ours-full-saving": "R-SoftGraphAIN, 32 layers, full, `--memory checkpoint:26`",
     "gcnii": "GCNII, 64 layers",
     "gcn": "GCN, 2 layers",
     "gat": "GAT, 2 layers",

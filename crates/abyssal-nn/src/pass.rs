@@ -36,8 +36,8 @@ pub struct Pass<'t, 'm, T: Scalar> {
     /// The model's parameters, in its order.
     pub parameters: Vec<Variable<T>>,
     mode: Mode,
-    /// How many layers are computed again together on the way back; `None` if all is kept.
-    recomputed: Option<NonZeroUsize>,
+    /// How many layers are kept at a time; the others are computed again on the way back. `None` if all are kept.
+    kept_layers: Option<NonZeroUsize>,
     /// Who looks at the embeddings of the layers.
     observer: Option<Rc<Look<'m, T>>>,
 }
@@ -46,13 +46,14 @@ impl<'t, 'm, T: Scalar> Pass<'t, 'm, T> {
     /// Puts the weights on a tape.
     pub fn new(tape: &'t Tape<'m, T>, parameters: &Parameters<T>, mode: Mode) -> Self {
         let parameters = parameters.iter().map(|(_, value)| tape.parameter(value)).collect();
-        Self { tape, parameters, mode, recomputed: None, observer: None }
+        Self { tape, parameters, mode, kept_layers: None, observer: None }
     }
 
-    /// The same pass, which on a recording tape keeps what every so many layers give and computes what lies between again
-    /// on the way back. Models without [`Model::recomputes`](crate::models::Model::recomputes) keep all.
-    pub fn recomputing(self, layers: Option<NonZeroUsize>) -> Self {
-        Self { recomputed: layers, ..self }
+    /// The same pass, which on a recording tape keeps the last so many layers, and of those before them what every so many
+    /// give: what lies between is computed again on the way back. Models without
+    /// [`Model::recomputes`](crate::models::Model::recomputes) keep all.
+    pub fn keeping(self, layers: Option<NonZeroUsize>) -> Self {
+        Self { kept_layers: layers, ..self }
     }
 
     /// The same pass, in which somebody looks at the embedding of every layer, counted from 0, once.
@@ -72,10 +73,11 @@ impl<'t, 'm, T: Scalar> Pass<'t, 'm, T> {
     pub(crate) fn stopped(&self, parameters: &[Variable<T>]) -> Self {
         let parameters = parameters.iter().map(Variable::detached).collect();
         let observer = self.observer.clone();
-        Self { tape: self.tape, parameters, mode: Mode::Evaluation, recomputed: None, observer }
+        Self { tape: self.tape, parameters, mode: Mode::Evaluation, kept_layers: None, observer }
     }
 
-    /// Takes a state through layers, as many of them at once as are computed again together.
+    /// Takes a state through layers, as many of them at once as are kept at a time. The last ones are where the way back
+    /// begins, so they need not be computed again.
     ///
     /// `weights` are those of all layers, as many for each. `run` takes the state through some layers, of which it gets the
     /// range, on a pass with their weights alone. What it gives first must be what later layers and the classifier read.
@@ -88,11 +90,11 @@ impl<'t, 'm, T: Scalar> Pass<'t, 'm, T> {
         + Copy
         + 'm,
     ) -> Result<Vec<Variable<T>>, NnError> {
-        let together = self.recomputed.map_or(layers, NonZeroUsize::get).max(1);
+        let together = self.kept_layers.map_or(layers, NonZeroUsize::get).max(1);
         let each = weights.len() / layers.max(1);
         let mut state = state;
-        for first in (0..layers).step_by(together) {
-            let range = first..layers.min(first + together);
+        for range in stretches(layers, together) {
+            let is_last = range.end == layers;
             let own = &weights[range.start * each..range.end * each];
             let inputs: Vec<Variable<T>> = state.iter().chain(own).cloned().collect();
             let (mode, count) = (self.mode, state.len());
@@ -101,12 +103,9 @@ impl<'t, 'm, T: Scalar> Pass<'t, 'm, T> {
             let run = move |tape: &Tape<'m, T>, inputs: &[Variable<T>]| {
                 let (state, own) = inputs.split_at(count);
                 let (parameters, observer) = (own.to_vec(), observer.take());
-                run(&Pass { tape, parameters, mode, recomputed: None, observer }, range.clone(), state)
+                run(&Pass { tape, parameters, mode, kept_layers: None, observer }, range.clone(), state)
             };
-            state = match self.recomputed {
-                None => run(self.tape, &inputs)?,
-                Some(_) => self.tape.stretch(inputs, run)?,
-            };
+            state = if is_last { run(self.tape, &inputs)? } else { self.tape.stretch(inputs, run)? };
         }
         Ok(state)
     }
@@ -137,5 +136,57 @@ impl<'t, 'm, T: Scalar> Pass<'t, 'm, T> {
             Mode::Training { seed, epoch } => Some(Stream::new(seed, Purpose::Dropout, epoch, place)),
             Mode::Evaluation => None,
         }
+    }
+}
+
+/// Layers in stretches of so many, of which only the first may be shorter: the last one costs nothing to keep.
+fn stretches(layers: usize, together: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..layers.div_ceil(together)).rev().map(move |after| {
+        let end = layers - after * together;
+        end.saturating_sub(together)..end
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use abyssal_tensor::Matrix;
+    use abyssal_tensor::tape::Pool;
+
+    use super::*;
+
+    #[test]
+    fn only_the_first_stretch_may_be_shorter() {
+        let ranges = |layers, together| -> Vec<(usize, usize)> {
+            stretches(layers, together).map(|range| (range.start, range.end)).collect()
+        };
+        assert_eq!(ranges(7, 3), [(0, 1), (1, 4), (4, 7)]);
+        assert_eq!(ranges(6, 3), [(0, 3), (3, 6)]);
+        assert_eq!(ranges(7, 5), [(0, 2), (2, 7)]);
+        for together in [7, 8, 100] {
+            assert_eq!(ranges(7, together), [(0, 7)], "{together}");
+        }
+        assert!(ranges(0, 3).is_empty());
+    }
+
+    /// Stretches that double a number.
+    #[test]
+    fn the_last_layers_are_computed_once_and_the_others_twice() {
+        let counts: Vec<Cell<usize>> = (0..7).map(|_| Cell::new(0)).collect();
+        let pool = Pool::<f64>::new();
+        let tape = Tape::recording(&pool);
+        let kept_layers = NonZeroUsize::new(3);
+        let pass =
+            Pass { tape: &tape, parameters: Vec::new(), mode: Mode::Evaluation, kept_layers, observer: None };
+        let input = tape.parameter(&Matrix::from_rows(&[[1.0]]).into());
+        let counted = &counts;
+        let state = pass
+            .through_layers(7, &[], vec![input.clone()], move |pass, range, state| {
+                counted[range].iter().for_each(|count| count.set(count.get() + 1));
+                Ok(vec![pass.tape.weighted_sum(&[(2.0, &state[0])])])
+            })
+            .unwrap();
+        let mut gradients = tape.backward(&state[0]);
+        assert_eq!(gradients.take(&input).unwrap().as_slice(), [8.0]);
+        assert_eq!(Vec::from_iter(counts.iter().map(Cell::get)), [2, 2, 2, 2, 1, 1, 1]);
     }
 }

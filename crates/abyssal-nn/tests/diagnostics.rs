@@ -263,8 +263,8 @@ fn the_same_bits_for_any_thread_count() {
     let problem = problem();
     for config in deep_models(5) {
         let setup = problem.setup::<f32>(&config, 3);
-        let run = |threads, recomputed| {
-            let examination = Examination { recomputed: NonZeroUsize::new(recomputed), ..spaced(5, 9) };
+        let run = |threads, kept_layers| {
+            let examination = Examination { kept_layers: NonZeroUsize::new(kept_layers), ..spaced(5, 9) };
             let diagnosis = || {
                 diagnose(
                     &*setup.model,

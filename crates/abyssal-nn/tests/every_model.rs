@@ -92,11 +92,11 @@ fn recomputed_layers_have_the_same_gradients() {
         let mut setup = problem.setup::<f32>(&config, 3);
         for mode in [Mode::Training { seed: 1, epoch: 0 }, Mode::Evaluation] {
             setup.mode = mode;
-            (setup.recomputed, setup.sparing) = (None, false);
+            (setup.kept_layers, setup.sparing) = (None, false);
             let kept = setup.train();
             for (layers, sparing) in [1, 2, 3, 7, 100, 0].into_iter().flat_map(|n| [(n, false), (n, true)]) {
-                (setup.recomputed, setup.sparing) = (NonZeroUsize::new(layers), sparing);
-                assert_eq!(setup.train(), kept, "{name}, {mode:?}, {layers} together, sparing: {sparing}");
+                (setup.kept_layers, setup.sparing) = (NonZeroUsize::new(layers), sparing);
+                assert_eq!(setup.train(), kept, "{name}, {mode:?}, {layers} at a time, sparing: {sparing}");
             }
         }
         recomputing.extend(setup.model.recomputes().then_some(config.name()));

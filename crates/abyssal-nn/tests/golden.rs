@@ -77,7 +77,7 @@ impl Golden {
         let targets = Arc::new(Targets { rows: self.train.clone(), classes });
         let input = GraphInput::new(&graph, &features);
         // Nothing was dropped in PyTorch, and evaluation drops nothing here.
-        Setup { model, parameters, input, targets, mode: Mode::Evaluation, recomputed: None, sparing: false }
+        Setup { model, parameters, input, targets, mode: Mode::Evaluation, kept_layers: None, sparing: false }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Our side of the benchmarks in `bench/`: trains an epoch at a time.
 //!
-//! `epoch_server --export WORKLOAD.safetensors --threads N data.name=cora model.name=gcn …` writes the graph, the features as
-//! they are prepared, the split, the initial weights and all settings to a file, so that the other side can compute the same;
-//! with `-` in place of a file it writes nothing.
+//! `epoch_server --export WORKLOAD.safetensors --threads N --memory auto data.name=cora model.name=gcn …` writes the graph, the
+//! features as they are prepared, the split, the initial weights and all settings to a file, so that the other side can
+//! compute the same; with `-` in place of a file it writes nothing. `--memory` is that of `abyssal train`.
 //! Then it prints `ready`, and answers every line on standard input with one epoch and a JSON line: `seconds`, `loss`,
 //! `validation_accuracy` and `peak_memory`, the largest memory of this process so far, in bytes.
 
@@ -15,7 +15,7 @@ use std::time::Instant;
 use abyssal_graph::{Dataset, Features, Library};
 use abyssal_tensor::Csr;
 use abyssal_tensor::parallel::with_threads;
-use abyssal_train::memory::peak_memory_bytes;
+use abyssal_train::memory::{MemoryPlan, MemorySettings, peak_memory_bytes};
 use abyssal_train::{Config, Trainer};
 use safetensors::tensor::{Dtype, TensorView, serialize_to_file};
 
@@ -23,16 +23,19 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [export, path, flag, threads, settings @ ..] = arguments.as_slice() else {
-        return Err("usage: epoch_server --export FILE --threads N KEY=VALUE…".into());
+    let [export, path, of_threads, threads, of_memory, memory, settings @ ..] = arguments.as_slice() else {
+        return Err("usage: epoch_server --export FILE --threads N --memory MODE KEY=VALUE…".into());
     };
-    if (export.as_str(), flag.as_str()) != ("--export", "--threads") {
-        return Err(format!("expected --export and --threads, not {export} and {flag}").into());
+    let flags = [export, of_threads, of_memory];
+    if flags != ["--export", "--threads", "--memory"] {
+        return Err(format!("expected --export, --threads and --memory, not {flags:?}").into());
     }
+    let memory = MemorySettings { mode: memory.parse()?, ..MemorySettings::default() };
     with_threads(threads.parse()?, || {
         let config = Config::resolve(None, &settings.iter().map(setting).collect::<Outcome<Vec<_>>>()?)?;
         let dataset = config.data.load(&Library::from_environment(None))?;
-        let trainer = Trainer::new(&config, &dataset)?;
+        let plan = MemoryPlan::new(&config, &dataset, &memory)?;
+        let trainer = Trainer::new(&config, &dataset)?.keeping(plan.kept_layers());
         if path != "-" {
             write_workload(Path::new(path), &config, &dataset, &trainer)?;
         }

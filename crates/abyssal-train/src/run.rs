@@ -234,7 +234,7 @@ impl RunDirectory {
             }
         }
         // After its teachers: its memory is theirs until then.
-        let mut trainer = Trainer::new(config, dataset)?.recomputing(memory.recomputed());
+        let mut trainer = Trainer::new(config, dataset)?.keeping(memory.kept_layers());
         let mut teacher = None;
         if let Some(lessons) = lessons {
             trainer = trainer.with_course(lessons.course);

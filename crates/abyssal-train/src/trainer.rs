@@ -53,8 +53,8 @@ pub struct Trainer {
     validation: Arc<Targets>,
     test: Arc<Targets>,
     pool: Pool<f32>,
-    /// How many layers are computed again together on the way back; `None` if all is kept.
-    recomputed: Option<NonZeroUsize>,
+    /// How many layers are kept at a time on the way there; `None` if all are.
+    kept_layers: Option<NonZeroUsize>,
     state: TrainerState,
     /// The loss and gradients at the present weights, where they are known already.
     next_step: Option<Result<Step, NnError>>,
@@ -121,7 +121,7 @@ impl Trainer {
             test: targets(split.test()),
             order,
             pool: Pool::new().sparing(spares_embeddings(&config.model, dataset.nodes())),
-            recomputed: None,
+            kept_layers: None,
             state,
             next_step: None,
         })
@@ -132,10 +132,10 @@ impl Trainer {
         Self { course: Some(course.reordered(&self.order)), ..self }
     }
 
-    /// The same model, computing so many layers again together on the way back, to save memory. What it computes is the
-    /// same, bit for bit.
-    pub fn recomputing(self, layers: Option<NonZeroUsize>) -> Self {
-        Self { recomputed: layers, ..self }
+    /// The same model, which keeps so many layers at a time and computes the others again on the way back, to save memory.
+    /// What it computes is the same, bit for bit.
+    pub fn keeping(self, layers: Option<NonZeroUsize>) -> Self {
+        Self { kept_layers: layers, ..self }
     }
 
     /// Where the run stands.
@@ -253,7 +253,7 @@ impl Trainer {
     /// If numbers leave the finite range.
     pub fn diagnose(&self, at_most: usize) -> Result<Vec<LayerDiagnosis>, TrainError> {
         let spaced = Examination::evenly_spaced(self.config.model.layers(), at_most);
-        let examination = Examination { recomputed: self.recomputed, ..spaced };
+        let examination = Examination { kept_layers: self.kept_layers, ..spaced };
         let parameters = &self.state.best_parameters;
         Ok(diagnose(&*self.model, parameters, &self.input, &self.train, &examination, &self.pool)?)
     }
@@ -293,7 +293,7 @@ impl Trainer {
     fn compute_step(&self, epoch: usize) -> Result<Step, NnError> {
         let tape = Tape::recording(&self.pool);
         let mode = Mode::Training { seed: self.config.seed, epoch: epoch as u32 };
-        let pass = Pass::new(&tape, &self.state.parameters, mode).recomputing(self.recomputed);
+        let pass = Pass::new(&tape, &self.state.parameters, mode).keeping(self.kept_layers);
         let scores = self.model.forward(&pass, &self.input)?;
         let kept = pass.drop_scores(&scores, self.model.score_dropout());
         let loss = match self.course.as_ref().and_then(|course| course.targets(epoch)) {

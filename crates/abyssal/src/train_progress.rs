@@ -126,7 +126,7 @@ impl Observer for Progress {
 fn memory_line(plan: &MemoryPlan) -> String {
     let how = match plan.mode {
         MemoryMode::Checkpoint(layers) => {
-            format!(", with {layers} layers at a time computed again to save more")
+            format!(", keeping {layers} layers at a time and computing the others again")
         }
         _ => String::new(),
     };

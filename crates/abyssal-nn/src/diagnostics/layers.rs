@@ -33,8 +33,8 @@ pub struct LayerDiagnosis {
 pub struct Examination {
     /// The layers, counted from 0, ascending.
     pub layers: Vec<usize>,
-    /// How many layers are [computed again](Pass::recomputing) together.
-    pub recomputed: Option<NonZeroUsize>,
+    /// How many layers are [kept](Pass::keeping) at a time; `None` if all are.
+    pub kept_layers: Option<NonZeroUsize>,
 }
 
 impl Examination {
@@ -46,7 +46,7 @@ impl Examination {
             1 => vec![0],
             _ => (0..at_most).map(|step| step * (count - 1) / (at_most - 1)).collect(),
         };
-        Self { layers, recomputed: None }
+        Self { layers, kept_layers: None }
     }
 }
 
@@ -66,7 +66,7 @@ pub fn diagnose<T: Scalar>(
 ) -> Result<Vec<LayerDiagnosis>, NnError> {
     let layers = RefCell::new(Vec::new());
     let tape = Tape::recording(pool);
-    let pass = Pass::new(&tape, parameters, Mode::Evaluation).recomputing(examination.recomputed).observing(
+    let pass = Pass::new(&tape, parameters, Mode::Evaluation).keeping(examination.kept_layers).observing(
         |index, embedding| {
             if examination.layers.binary_search(&index).is_ok() {
                 layers.borrow_mut().push(LayerDiagnosis {

@@ -80,7 +80,7 @@ pub trait Model<T: Scalar>: Send + Sync {
         graph: &'m GraphInput<T>,
     ) -> Result<Variable<T>, NnError>;
 
-    /// Whether layers can be [computed again](Pass::recomputing) instead of being kept. Models that keep little say no.
+    /// Whether layers can be [computed again](Pass::keeping) instead of being kept. Models that keep little say no.
     fn recomputes(&self) -> bool {
         false
     }

@@ -49,7 +49,7 @@ impl Problem {
         let parameters = Parameters::initialize(&model.specs(), seed);
         let input = GraphInput::new(&self.graph, &self.features);
         let targets = Arc::clone(&self.targets);
-        Setup { model, parameters, input, targets, mode: Mode::Evaluation, recomputed: None, sparing: false }
+        Setup { model, parameters, input, targets, mode: Mode::Evaluation, kept_layers: None, sparing: false }
     }
 }
 
@@ -62,7 +62,7 @@ pub struct Setup<T: Scalar> {
     /// Evaluation, which drops nothing, until set.
     pub mode: Mode,
     /// How many layers are computed again together on the way back: none until set.
-    pub recomputed: Option<NonZeroUsize>,
+    pub kept_layers: Option<NonZeroUsize>,
     /// Whether embeddings are computed again, too: not until set.
     pub sparing: bool,
 }
@@ -97,7 +97,7 @@ impl<T: Scalar> Setup<T> {
     pub fn try_train(&self) -> Result<Outcome<T>, NnError> {
         let pool = Pool::new().sparing(self.sparing);
         let tape = Tape::recording(&pool);
-        let pass = Pass::new(&tape, &self.parameters, self.mode).recomputing(self.recomputed);
+        let pass = Pass::new(&tape, &self.parameters, self.mode).keeping(self.kept_layers);
         let logits = pass.drop_scores(&self.model.forward(&pass, &self.input)?, self.model.score_dropout());
         let loss = tape.cross_entropy(&logits, &self.targets);
         let variables = pass.parameters;

@@ -161,9 +161,9 @@ impl Footprints {
         Self { nodes, entries, layers, beside, making, full, recomputing }
     }
 
-    /// Bytes with so many layers computed again together, or all kept.
-    pub fn bytes(&self, recomputed: Option<NonZeroUsize>) -> u64 {
-        let footprint = match recomputed.zip(self.recomputing.as_ref()) {
+    /// Bytes with so many layers kept at a time, or all.
+    pub fn bytes(&self, kept_layers: Option<NonZeroUsize>) -> u64 {
+        let footprint = match kept_layers.zip(self.recomputing.as_ref()) {
             None => self.full,
             Some((together, Recomputing { state, layer, rest })) => {
                 let together = together.get().min(self.layers);
@@ -175,7 +175,7 @@ impl Footprints {
         (self.beside + footprint.bytes(self.nodes, self.entries).max(self.making)) as u64
     }
 
-    /// How many layers to compute again together for the least memory; `None` if that saves nothing.
+    /// How many layers to keep at a time for the least memory; `None` if that saves nothing.
     pub fn most_frugal(&self) -> Option<NonZeroUsize> {
         let recomputing = self.recomputing.as_ref()?;
         let [state, layer] =
@@ -238,14 +238,14 @@ impl<'a> Trial<'a> {
     }
 
     /// What a training pass takes with so many layers.
-    fn footprint(&self, layers: usize, recomputed: Option<NonZeroUsize>) -> Footprint {
+    fn footprint(&self, layers: usize, kept_layers: Option<NonZeroUsize>) -> Footprint {
         let model = self.model.clone().with_layers(layers).build::<f32>(self.task);
         let parameters = Parameters::initialize(&model.specs(), 0);
         let pool = Pool::new().sparing(self.sparing);
         {
             let tape = Tape::recording(&pool);
             let mode = Mode::Training { seed: 0, epoch: 0 };
-            let pass = Pass::new(&tape, &parameters, mode).recomputing(recomputed);
+            let pass = Pass::new(&tape, &parameters, mode).keeping(kept_layers);
             // A model whose numbers leave the finite range says so in training.
             if let Ok(scores) = model.forward(&pass, &self.input) {
                 let scores = pass.drop_scores(&scores, model.score_dropout());

@@ -1,9 +1,10 @@
 //! How much memory training may take, and what is given up to take less.
 //!
-//! A training pass keeps what every layer computed until the gradient comes back to it. Where that is too much, only what
-//! every `k` layers give is kept, and what lies between is computed again: one more forward pass, for memory that grows with
-//! `L/k + k` instead of `L`. Embeddings too large for the caches are not kept even otherwise, where one product gives them
-//! again. Nothing that is learnt depends on it, so it is no part of a run's configuration.
+//! A training pass keeps what every layer computed until the gradient comes back to it. Where that is too much, it keeps the
+//! last `k` layers, where the way back begins, and of those before only what every `k` of them give: what lies between is
+//! computed again, `L - k` layers of a forward pass, for memory that grows with `L/k + k` instead of `L`. Embeddings too large
+//! for the caches are not kept even otherwise, where one product gives them again. Nothing that is learnt depends on it, so it
+//! is no part of a run's configuration.
 
 mod baseline;
 mod footprint;
@@ -26,6 +27,9 @@ use system::{available_memory_bytes, present_memory_bytes};
 /// layer takes, and saves up to half of the memory.
 const SPARED_BYTES: usize = 32 << 20;
 
+/// So much of a budget is left alone where there is a choice of layers to keep: estimates are not exact.
+const SPARE_SHARE: f64 = 0.1;
+
 /// Whether a training pass should be [sparing](abyssal_tensor::tape::Pool::sparing) with embeddings of so many nodes.
 pub(crate) fn spares_embeddings(model: &ModelConfig, nodes: usize) -> bool {
     nodes.saturating_mul(model.hidden()).saturating_mul(size_of::<f32>()) >= SPARED_BYTES
@@ -34,18 +38,18 @@ pub(crate) fn spares_embeddings(model: &ModelConfig, nodes: usize) -> bool {
 /// What a training pass keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryMode {
-    /// All, if that fits; else as little as possible.
+    /// All, if that fits; else as many layers at a time as do.
     #[default]
     Auto,
     /// All that more than a product is needed for.
     Full,
-    /// What every so many layers give.
+    /// So many layers at a time; the others are computed again.
     Checkpoint(NonZeroUsize),
 }
 
 impl MemoryMode {
-    /// How many layers are computed again together.
-    fn recomputed(self) -> Option<NonZeroUsize> {
+    /// How many layers are kept at a time, if not all.
+    fn kept_layers(self) -> Option<NonZeroUsize> {
         match self {
             Self::Checkpoint(layers) => Some(layers),
             _ => None,
@@ -62,9 +66,7 @@ impl FromStr for MemoryMode {
             ("auto", _) => Ok(Self::Auto),
             ("full", _) => Ok(Self::Full),
             (_, Some(Ok(layers))) => Ok(Self::Checkpoint(layers)),
-            _ => {
-                Err("expected auto, full, or checkpoint:K with K layers computed again together".to_string())
-            }
+            _ => Err("expected auto, full, or checkpoint:K with K layers kept at a time".to_string()),
         }
     }
 }
@@ -127,15 +129,22 @@ impl MemoryPlan {
         let baseline = Baseline::of_process(data);
         let plan = |mode: MemoryMode| MemoryPlan {
             mode,
-            bytes: baseline.with(data, footprints.bytes(mode.recomputed())),
+            bytes: baseline.with(data, footprints.bytes(mode.kept_layers())),
         };
         let free = || Some(present_memory_bytes()? + available_memory_bytes()?);
         let budget = settings.budget.or_else(free);
         let fits = |plan: &MemoryPlan| budget.is_none_or(|budget| plan.bytes <= budget);
-        let frugal = footprints.most_frugal().map(|layers| plan(MemoryMode::Checkpoint(layers)));
+        let fits_easily = |plan: &MemoryPlan| {
+            budget.is_none_or(|budget| plan.bytes as f64 <= (1.0 - SPARE_SHARE) * budget as f64)
+        };
+        let saving = footprints.most_frugal().map(|fewest| {
+            let most = (fewest.get()..config.model.layers()).rev().filter_map(NonZeroUsize::new);
+            let mut plans = most.map(|layers| plan(MemoryMode::Checkpoint(layers)));
+            plans.find(fits_easily).unwrap_or_else(|| plan(MemoryMode::Checkpoint(fewest)))
+        });
         let wanted = match settings.mode {
-            MemoryMode::Auto => Some(plan(MemoryMode::Full)).filter(fits).or(frugal),
-            MemoryMode::Checkpoint(_) if frugal.is_none() => {
+            MemoryMode::Auto => Some(plan(MemoryMode::Full)).filter(fits).or(saving),
+            MemoryMode::Checkpoint(_) if saving.is_none() => {
                 let model = config.model.name().to_string();
                 return Err(TrainError::NotRecomputable { model });
             }
@@ -144,15 +153,15 @@ impl MemoryPlan {
         let wanted = wanted.unwrap_or_else(|| plan(MemoryMode::Full));
         match budget {
             Some(budget) if !fits(&wanted) => {
-                Err(TrainError::TooLarge { plan: wanted, budget, instead: frugal.filter(fits) })
+                Err(TrainError::TooLarge { plan: wanted, budget, instead: saving.filter(fits) })
             }
             _ => Ok(wanted),
         }
     }
 
-    /// How many layers are computed again together.
-    pub fn recomputed(&self) -> Option<NonZeroUsize> {
-        self.mode.recomputed()
+    /// How many layers are kept at a time, if not all.
+    pub fn kept_layers(&self) -> Option<NonZeroUsize> {
+        self.mode.kept_layers()
     }
 }
 
@@ -206,6 +215,35 @@ mod tests {
         let [alone, beside] = [alone, alone.beside(&dataset)]
             .map(|settings| MemoryPlan::new(&config, &dataset, &settings).unwrap().bytes);
         assert_eq!(beside - alone, dataset.bytes() as u64);
+    }
+
+    #[test]
+    fn as_many_layers_are_kept_as_fit() {
+        // So many layers that loading takes less.
+        let settings = [("model.layers", Value::from(5000))].map(|(key, value)| (key.to_string(), value));
+        let config = Config::resolve(None, &settings).unwrap();
+        let dataset = config.data.load(&Library::from_environment(None)).unwrap();
+        let plan = |mode, budget| {
+            let settings = MemorySettings { mode, budget: Some(budget), ..MemorySettings::default() };
+            MemoryPlan::new(&config, &dataset, &settings)
+        };
+        let full = plan(MemoryMode::Auto, u64::MAX).unwrap();
+        assert_eq!(full.mode, MemoryMode::Full);
+        let mut before = config.model.layers();
+        for share in [0.9, 0.5, 0.3] {
+            let budget = (share * full.bytes as f64) as u64;
+            let chosen = plan(MemoryMode::Auto, budget).unwrap();
+            let layers = chosen.kept_layers().expect("not all layers fit").get();
+            assert!(layers < before, "{layers} layers with {share} of the memory");
+            assert!(chosen.bytes <= budget / 10 * 9, "{chosen:?} leaves nothing of {budget}");
+            // A hundred layers more are too many, whatever their stretches' ends take.
+            let more = MemoryMode::Checkpoint(NonZeroUsize::new(layers + 100).unwrap());
+            assert!(plan(more, u64::MAX).unwrap().bytes > budget / 10 * 9, "{chosen:?} of {budget}");
+            assert!(
+                matches!(plan(MemoryMode::Full, budget), Err(TrainError::TooLarge { instead: Some(instead), .. }) if instead == chosen)
+            );
+            before = layers;
+        }
     }
 
     #[test]

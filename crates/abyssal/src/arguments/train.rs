@@ -99,9 +99,10 @@ pub struct TrainArguments {
 
     /// What a training pass keeps: auto, full, or checkpoint:K. Results do not depend on it.
     ///
-    /// full keeps what every layer computed until the gradient comes back to it. checkpoint:K keeps what every K layers
-    /// give and computes the rest again, one more forward pass for much less memory. auto is full if that fits into the
-    /// budget, else checkpoint with the best K. Teachers and compared models that cannot do checkpoint:K do auto.
+    /// full keeps what every layer computed until the gradient comes back to it. checkpoint:K keeps the last K layers, and
+    /// computes those before them again, K at a time: up to one more forward pass, for much less memory. auto is full if
+    /// that fits into the budget, else checkpoint with the largest K that does. Teachers and compared models that cannot do
+    /// checkpoint:K do auto.
     #[arg(long, value_name = "MODE", default_value_t)]
     pub memory: MemoryMode,
 
