@@ -187,13 +187,16 @@ pub enum GraphError {
     },
     /// A class too small for the split asked for.
     #[error(
-        "class {class} has {available} labelled node{} where {needed} are asked for; ask for fewer per class, \
+        "class {} has {available} labelled node{} where {needed} are asked for; ask for fewer per class, \
          or for shares, such as fractions:0.6,0.2",
+        name.as_ref().map_or(class.to_string(), |name| format!("`{name}`")),
         if *available == 1 { "" } else { "s" }
     )]
     ClassTooSmall {
-        /// The class: its number, or its name in quotes.
-        class: String,
+        /// The class.
+        class: usize,
+        /// Its name, if it has one.
+        name: Option<String>,
         /// Labelled nodes it has.
         available: usize,
         /// Nodes asked of each class.
@@ -327,10 +330,8 @@ pub enum GraphError {
 impl GraphError {
     /// The same error with the name of the class, if classes have names.
     pub(crate) fn with_class_name(mut self, names: &[String]) -> Self {
-        if let Self::ClassTooSmall { class, .. } = &mut self
-            && let Some(name) = class.parse::<usize>().ok().and_then(|number| names.get(number))
-        {
-            *class = format!("`{name}`");
+        if let Self::ClassTooSmall { class, name, .. } = &mut self {
+            *name = names.get(*class).cloned();
         }
         self
     }

@@ -158,12 +158,20 @@ pub enum TrainError {
         instead: Option<MemoryPlan>,
     },
     /// A model that cannot compute layers again.
-    #[error(
-        "{model} cannot compute layers again on the way back, or has too few for that to save memory: use --memory full"
-    )]
+    #[error("{model} cannot compute layers again on the way back: use --memory full")]
     NotRecomputable {
         /// The model.
         model: String,
+    },
+    /// A model of which nothing is worth computing again.
+    #[error(
+        "{layers} layers are too few for --memory checkpoint:K, which saves memory from {least} on: use --memory full"
+    )]
+    TooFewLayers {
+        /// Its layers.
+        layers: usize,
+        /// From how many on it is.
+        least: usize,
     },
     /// A directory that already holds a run.
     #[error("{path} already holds a run; continue it with --resume {path}, or choose another --out")]

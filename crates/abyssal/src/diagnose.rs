@@ -5,6 +5,7 @@ use std::io::Write;
 
 use abyssal_nn::diagnostics::{LayerDiagnosis, Measures};
 use abyssal_tensor::parallel::with_threads;
+use abyssal_train::memory::{MemoryPlan, MemorySettings};
 use abyssal_train::{Config, LastDataset, PlannedRun, RunDirectory, Session, TrainError, Trainer};
 use serde::Serialize;
 
@@ -91,10 +92,13 @@ fn diagnose_all(
             datasets::provide(&config.data, &library, arguments.data.place.offline, arguments.quiet)?;
             Ok(config.data.load(&library)?)
         })?;
+        // It goes back through all layers once, as training does.
+        let plan = MemoryPlan::new(config, data, &MemorySettings::default())?;
         let trainer = match directory {
             Some(directory) => directory.load_model(config, data)?,
             None => Trainer::new(config, data)?,
         };
+        let trainer = trainer.keeping(plan.kept_layers());
         diagnoses.push(ModelDiagnosis {
             model: config.model.name().to_string(),
             dataset: config.data.name().to_string(),

@@ -1,6 +1,7 @@
 //! What a finished session says: a table for people, or one JSON object.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -238,9 +239,9 @@ impl ModelReport {
         Ok(())
     }
 
-    /// Who taught, and what its candidates were worth on the validation nodes.
+    /// Who taught: of one run with what its candidates were worth on the validation nodes, of several how often.
     fn write_teacher(&self, output: &mut impl Write) -> std::io::Result<()> {
-        let [run] = self.runs.as_slice() else { return Ok(()) };
+        let [run] = self.runs.as_slice() else { return self.write_teachers(output) };
         let Some(teacher) = &run.teacher else { return Ok(()) };
         write!(output, "\ntaught by {}", teacher.name)?;
         if teacher.candidates.len() > 1 {
@@ -265,6 +266,34 @@ impl ModelReport {
         }
         Ok(())
     }
+
+    fn write_teachers(&self, output: &mut impl Write) -> std::io::Result<()> {
+        let teachers: Vec<&TeacherRecord> = self.runs.iter().filter_map(|run| run.teacher.as_ref()).collect();
+        if teachers.is_empty() {
+            return Ok(());
+        }
+        let names = teachers.iter().map(|teacher| teacher.name.as_str());
+        write!(output, "\ntaught by {}", counted(names, teachers.len()))?;
+        let left_out = teachers.iter().flat_map(|teacher| &teacher.left_out).map(|one| one.name.as_str());
+        let left_out = counted(left_out, teachers.len());
+        if !left_out.is_empty() {
+            write!(output, "; diverged: {left_out}")?;
+        }
+        writeln!(output)
+    }
+}
+
+/// Names with how often each comes, the most frequent first: `gcnii (4 of 5 runs), gcn (1 of 5 runs)`, or `gcn` if it always does.
+fn counted<'a>(names: impl Iterator<Item = &'a str>, runs: usize) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    names.for_each(|name| *counts.entry(name).or_default() += 1);
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|&(_, count)| Reverse(count));
+    let told = counts.into_iter().map(|(name, count)| match count == runs {
+        true => name.to_string(),
+        false => format!("{name} ({count} of {runs} runs)"),
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// At most so many items, with the first and the last.
@@ -282,6 +311,7 @@ fn percent(share: f64, deviation: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use abyssal_train::LeftOutRecord;
     use serde_json::json;
 
     use super::*;
@@ -350,6 +380,28 @@ mod tests {
         let report = SessionReport::new(&planned("gcn", 1), &[result("gcn", 0, 0.5)], &[]).unwrap();
         let text = table(&report);
         assert!(text.contains("stage 3 of 11") && text.contains("stage 11 of 11"), "{text}");
+    }
+
+    #[test]
+    fn teachers_of_several_runs_are_told_with_those_that_diverged() {
+        let results = [0, 1, 2].map(|seed| {
+            let mut result = result("gcn", seed, 0.5);
+            let teacher = result.1.teacher.as_mut().unwrap();
+            teacher.name = if seed == 1 { "mlp" } else { "sgc" }.to_string();
+            if seed > 0 {
+                let (name, reason) = ("gcnii".to_string(), "the loss is NaN".to_string());
+                teacher.left_out = vec![LeftOutRecord { name, reason }];
+            }
+            result
+        });
+        let text = table(&SessionReport::new(&planned("gcn", 3), &results, &[]).unwrap());
+        let told = "taught by sgc (2 of 3 runs), mlp (1 of 3 runs); diverged: gcnii (2 of 3 runs)\n";
+        assert!(text.contains(told), "{text}");
+        let text = table(
+            &SessionReport::new(&planned("gcn", 2), &[result("gcn", 0, 0.5), result("gcn", 1, 0.5)], &[])
+                .unwrap(),
+        );
+        assert!(text.contains("taught by gcn\n"), "{text}");
     }
 
     #[test]

@@ -111,6 +111,8 @@ fn a_run_that_does_not_fit_says_so_before_it_starts() {
     assert!(message.contains("take fewer layers"), "{message}");
     let message = refused("appnp", &["--memory", "checkpoint:3"]);
     assert!(message.contains("appnp cannot compute layers again"), "{message}");
+    let message = refused(OURS, &["--memory", "checkpoint:3", "--set", "model.layers=8"]);
+    assert!(message.contains("8 layers are too few for --memory checkpoint:K"), "{message}");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
     let (text, _) = train(&directory.path().join("auto"), OURS, &["--memory-budget", "40MiB"]);
     assert!(text.contains("layers at a time and computing the others again"), "{text}");

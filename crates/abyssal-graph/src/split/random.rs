@@ -119,7 +119,7 @@ pub(super) fn cut(
 }
 
 fn too_small(class: usize, members: &[u32], needed: usize) -> GraphError {
-    GraphError::ClassTooSmall { class: class.to_string(), available: members.len(), needed }
+    GraphError::ClassTooSmall { class, name: None, available: members.len(), needed }
 }
 
 #[cfg(test)]
@@ -168,14 +168,14 @@ mod tests {
         let split = |train, validation| Split::per_class(&labels(), 3, train, validation, 0).unwrap_err();
         assert_eq!(
             split(21, 5),
-            GraphError::ClassTooSmall { class: "0".to_string(), available: 20, needed: 21 }
+            GraphError::ClassTooSmall { class: 0, name: None, available: 20, needed: 21 }
         );
         assert_eq!(split(15, 15), GraphError::NothingToTest { remaining: 15, validation: 15 });
         assert_eq!(split(0, 5), GraphError::EmptySubset { subset: Subset::Train });
         assert_eq!(split(5, 0), GraphError::EmptySubset { subset: Subset::Validation });
         // A class nobody belongs to, and a label beyond the classes.
         let error = Split::per_class(&labels(), 4, 1, 5, 0).unwrap_err();
-        assert_eq!(error, GraphError::ClassTooSmall { class: "3".to_string(), available: 0, needed: 1 });
+        assert_eq!(error, GraphError::ClassTooSmall { class: 3, name: None, available: 0, needed: 1 });
         let error = Split::per_class(&labels(), 2, 1, 5, 0).unwrap_err();
         assert_eq!(error, GraphError::LabelOutOfRange { node: 2, label: 2, classes: 2 });
     }
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn classes_too_small_for_a_balanced_split_are_named() {
         let error = Split::balanced(&labels(), 3, 15, 6, 0).unwrap_err();
-        assert_eq!(error, GraphError::ClassTooSmall { class: "0".to_string(), available: 20, needed: 21 });
+        assert_eq!(error, GraphError::ClassTooSmall { class: 0, name: None, available: 20, needed: 21 });
         assert!(Split::balanced(&labels(), 3, usize::MAX, 6, 0).is_err());
         let error = Split::balanced(&labels(), 3, 10, 10, 0).unwrap_err();
         assert_eq!(error, GraphError::EmptySubset { subset: Subset::Test });

@@ -12,7 +12,7 @@ use abyssal_tensor::tape::{Buffer, Pool, Tape};
 use abyssal_tensor::{Csr, Matrix};
 
 use super::spares_embeddings;
-use crate::Config;
+use crate::{Config, TrainError};
 
 /// Up to so many layers a model is tried as it is; of more, the memory follows a line.
 const TRIED_LAYERS: usize = 8;
@@ -31,11 +31,20 @@ const OPERATOR_NODE: f64 = size_of::<usize>() as f64 + VALUE;
 /// An index and a value of its transpose, which is made with it, and dropped if it is the same.
 const TRANSPOSED_ENTRY: f64 = 2.0 * VALUE;
 
-/// Whether layers of a model can be computed again, and are so many that it saves memory.
-pub(super) fn recomputes(model: &ModelConfig) -> bool {
+/// That layers of a model can be computed again, and are so many that it saves memory.
+///
+/// # Errors
+/// Which of the two is not so.
+pub(super) fn check_recomputes(model: &ModelConfig) -> Result<(), TrainError> {
     // Any task will do: it says nothing about layers.
     let task = TaskShape { features: 1, classes: 2 };
-    model.layers() > TRIED_LAYERS && model.build::<f32>(task).recomputes()
+    match (model.build::<f32>(task).recomputes(), model.layers()) {
+        (false, _) => Err(TrainError::NotRecomputable { model: model.name().to_string() }),
+        (true, layers @ 0..=TRIED_LAYERS) => {
+            Err(TrainError::TooFewLayers { layers, least: TRIED_LAYERS + 1 })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What the operator of nodes two steps apart takes for its entries, and what making it takes on top of that.
@@ -137,7 +146,8 @@ impl Footprints {
             0..=TRIED_LAYERS => (trial.footprint(layers, None), None),
             _ => {
                 let kept = Line::of(|layers| trial.footprint(layers, None));
-                (kept.at(layers), recomputes(&config.model).then(|| Recomputing::of(&trial, &kept)))
+                let recomputes = check_recomputes(&config.model).is_ok();
+                (kept.at(layers), recomputes.then(|| Recomputing::of(&trial, &kept)))
             }
         };
         let specs = config.model.build::<f32>(trial.task).specs();

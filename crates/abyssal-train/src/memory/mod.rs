@@ -19,7 +19,7 @@ use abyssal_nn::models::ModelConfig;
 
 use crate::{Config, TrainError};
 use baseline::Baseline;
-use footprint::{Footprints, recomputes};
+use footprint::{Footprints, check_recomputes};
 pub use system::peak_memory_bytes;
 use system::{available_memory_bytes, present_memory_bytes};
 
@@ -97,7 +97,7 @@ impl MemorySettings {
     /// can do that, and else it is as if nothing had been said.
     pub fn along(self, model: &ModelConfig) -> Self {
         let mode = match self.mode {
-            MemoryMode::Checkpoint(_) if !recomputes(model) => MemoryMode::Auto,
+            MemoryMode::Checkpoint(_) if check_recomputes(model).is_err() => MemoryMode::Auto,
             mode => mode,
         };
         Self { mode, ..self }
@@ -144,11 +144,11 @@ impl MemoryPlan {
         });
         let wanted = match settings.mode {
             MemoryMode::Auto => Some(plan(MemoryMode::Full)).filter(fits).or(saving),
-            MemoryMode::Checkpoint(_) if saving.is_none() => {
-                let model = config.model.name().to_string();
-                return Err(TrainError::NotRecomputable { model });
+            MemoryMode::Full => None,
+            mode @ MemoryMode::Checkpoint(_) => {
+                check_recomputes(&config.model)?;
+                Some(plan(mode))
             }
-            mode => Some(plan(mode)),
         };
         let wanted = wanted.unwrap_or_else(|| plan(MemoryMode::Full));
         match budget {
