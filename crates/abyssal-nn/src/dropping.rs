@@ -3,11 +3,7 @@
 use abyssal_tensor::Scalar;
 use abyssal_tensor::tape::Variable;
 
-use crate::{Embedding, GraphInput, Pass};
-
-/// Places of random numbers that no dropout of a model has.
-const EDGE_PLACE: u32 = u32::MAX;
-const FIRST_NODE_PLACE: u32 = 1 << 31;
+use crate::{Embedding, GraphInput, Pass, Place};
 
 /// How much of a graph is left out in a training pass. Evaluation sees all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -32,7 +28,7 @@ impl Dropping {
     /// is not here). Which edges go depends on seed, epoch and the two nodes alone. The new graph is the one thing that
     /// is allocated anew in every training pass.
     pub fn thinned<T: Scalar>(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Option<GraphInput<T>> {
-        let stream = pass.stream(EDGE_PLACE).filter(|_| self.edges > 0.0)?;
+        let stream = pass.stream(Place::Edges).filter(|_| self.edges > 0.0)?;
         let threshold = (self.edges * 4_294_967_296.0) as u32;
         let nodes = graph.nodes() as u64;
         let keeps = |node: u32, neighbour: u32| {
@@ -45,7 +41,7 @@ impl Dropping {
     /// DropNode (Feng et al.: *Graph random neural networks*, NeurIPS 2020) of what a layer reads: whole rows are zeroed,
     /// the others scaled by `1/(1 - rate)`. Which ones depends on seed, epoch, layer and node.
     pub fn hidden<T: Scalar>(&self, pass: &Pass<T>, layer: usize, hidden: Variable<T>) -> Variable<T> {
-        match pass.dropout(self.nodes, FIRST_NODE_PLACE + layer as u32) {
+        match pass.dropout(self.nodes, Place::Nodes(layer)) {
             Some(dropout) => pass.tape.drop_rows(&hidden, dropout),
             None => hidden,
         }
@@ -53,8 +49,8 @@ impl Dropping {
 
     /// DropNode of the features, which are also dropped one by one with the given rate.
     pub fn features<T: Scalar>(&self, pass: &Pass<T>, rate: f64) -> Embedding<'static, T> {
-        let entries = pass.dropout(rate, 0);
-        match pass.dropout(self.nodes, FIRST_NODE_PLACE) {
+        let entries = pass.dropout(rate, Place::Features);
+        match pass.dropout(self.nodes, Place::Nodes(0)) {
             Some(nodes) => Embedding::SomeFeatures(entries, nodes),
             None => Embedding::Features(entries),
         }

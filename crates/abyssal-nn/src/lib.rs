@@ -26,5 +26,5 @@ pub use input::{Embedding, GraphInput, InputFeatures, Operator};
 pub use label_propagation::LabelPropagation;
 pub use normalization::{Normalization, NormalizationKind};
 pub use parameters::{ParameterGroup, ParameterSpec, Parameters};
-pub use pass::{Mode, Pass};
+pub use pass::{Mode, Pass, Place};
 pub use soft_layer::{Connections, Rank, RankRounding, SoftLayer};

@@ -26,6 +26,40 @@ pub enum Mode {
     Evaluation,
 }
 
+/// Where in a model something is random. Every place has random numbers of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The features.
+    Features,
+    /// What a layer gives, counted from 0.
+    Layer(usize),
+    /// The attention of a layer.
+    Attention(usize),
+    /// What a layer of the classifier gives.
+    Head(usize),
+    /// The nodes that a layer reads.
+    Nodes(usize),
+    /// The edges of the graph.
+    Edges,
+    /// The class scores, on their way to the loss.
+    Scores,
+}
+
+impl Place {
+    /// The number of its random numbers: no two places of a model share one.
+    fn number(self) -> u32 {
+        match self {
+            Self::Features => 0,
+            Self::Layer(layer) => 1 + layer as u32,
+            Self::Attention(layer) => (1 << 30) + layer as u32,
+            Self::Head(layer) => (2 << 30) + layer as u32,
+            Self::Nodes(layer) => (3 << 30) + layer as u32,
+            Self::Edges => u32::MAX - 1,
+            Self::Scores => u32::MAX,
+        }
+    }
+}
+
 /// Looks at the embedding of a layer.
 type Look<'m, T> = dyn Fn(&Variable<T>) + 'm;
 
@@ -117,23 +151,25 @@ impl<'t, 'm, T: Scalar> Pass<'t, 'm, T> {
         }
     }
 
-    /// The dropout of one place in the model, numbered by the model; `None` when nothing is dropped.
-    pub fn dropout(&self, rate: f64, place: u32) -> Option<Dropout> {
+    /// The dropout of one place in the model; `None` when nothing is dropped.
+    pub fn dropout(&self, rate: f64, place: Place) -> Option<Dropout> {
         Dropout::new(rate, self.stream(place)?)
     }
 
     /// What is left of class scores for the loss, given a model's [`score_dropout`](crate::models::Model::score_dropout).
     pub fn drop_scores(&self, scores: &Variable<T>, rate: f64) -> Variable<T> {
-        match self.dropout(rate, u32::MAX) {
+        match self.dropout(rate, Place::Scores) {
             None => scores.clone(),
             dropout => self.tape.activate(scores, None, Activation::Identity, dropout),
         }
     }
 
-    /// The random numbers of one place in the model, numbered by the model; `None` in evaluation.
-    pub fn stream(&self, place: u32) -> Option<Stream> {
+    /// The random numbers of one place in the model; `None` in evaluation.
+    pub fn stream(&self, place: Place) -> Option<Stream> {
         match self.mode {
-            Mode::Training { seed, epoch } => Some(Stream::new(seed, Purpose::Dropout, epoch, place)),
+            Mode::Training { seed, epoch } => {
+                Some(Stream::new(seed, Purpose::Dropout, epoch, place.number()))
+            }
             Mode::Evaluation => None,
         }
     }
@@ -153,6 +189,20 @@ mod tests {
     use abyssal_tensor::tape::Pool;
 
     use super::*;
+
+    #[test]
+    fn no_two_places_share_their_random_numbers() {
+        let layers = 0..100_000;
+        let of_layers = layers.flat_map(|layer| {
+            [Place::Layer(layer), Place::Attention(layer), Place::Head(layer), Place::Nodes(layer)]
+        });
+        let places = of_layers.chain([Place::Features, Place::Edges, Place::Scores]);
+        let mut numbers: Vec<u32> = places.map(Place::number).collect();
+        let count = numbers.len();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), count);
+    }
 
     #[test]
     fn only_the_first_stretch_may_be_shorter() {

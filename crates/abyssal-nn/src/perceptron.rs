@@ -5,7 +5,7 @@ use abyssal_tensor::ops::Activation;
 use abyssal_tensor::tape::Variable;
 
 use crate::models::TaskShape;
-use crate::{Embedding, GraphInput, ParameterGroup, ParameterSpec, Pass};
+use crate::{Embedding, GraphInput, ParameterGroup, ParameterSpec, Pass, Place};
 
 /// `H ← dropout(ReLU(H·W_t + b_t))` from `H = dropout(X)`, the last layer straight to the classes and bare.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +43,9 @@ impl Perceptron {
         2 * self.layers
     }
 
-    /// The first place of dropout that it leaves free.
-    pub fn free_place(&self) -> u32 {
-        self.layers as u32
+    /// The place of what its last layer gives, where it drops nothing itself.
+    pub fn output_place(&self) -> Place {
+        Place::Layer(self.layers - 1)
     }
 
     pub fn has_dropout(&self) -> bool {
@@ -63,7 +63,7 @@ impl Perceptron {
         let mut hidden = None;
         for (layer, of_layer) in parameters.chunks_exact(2).enumerate() {
             let embedding = match &hidden {
-                None => Embedding::Features(pass.dropout(self.input_dropout, 0)),
+                None => Embedding::Features(pass.dropout(self.input_dropout, Place::Features)),
                 Some(hidden) => Embedding::Hidden(hidden),
             };
             let product = graph.transform(pass.tape, &embedding, &of_layer[0]);
@@ -71,7 +71,7 @@ impl Perceptron {
                 true => (Activation::Relu, self.hidden_dropout),
                 false => (Activation::Identity, 0.0),
             };
-            let dropout = pass.dropout(rate, 1 + layer as u32);
+            let dropout = pass.dropout(rate, Place::Layer(layer));
             let output = pass.tape.activate(&product, Some(&of_layer[1]), activation, dropout);
             observe(&output);
             hidden = Some(output);

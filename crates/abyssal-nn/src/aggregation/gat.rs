@@ -4,10 +4,7 @@ use abyssal_tensor::Scalar;
 use abyssal_tensor::tape::Variable;
 
 use super::Aggregation;
-use crate::{Embedding, GraphInput, ParameterSpec, Pass};
-
-/// Attention's dropout is numbered from here, away from the places models number themselves.
-const ATTENTION_PLACES: u32 = 1 << 30;
+use crate::{Embedding, GraphInput, ParameterSpec, Pass, Place};
 
 /// `Agg(H; W, s, t)_i = ‖_k Σ_j dropout(α_ijk)·W_k h_j` over j = i and the neighbours of i, with
 /// `α_i·k = softmax_j LeakyReLU(⟨t_k, W_k h_i⟩ + ⟨s_k, W_k h_j⟩)`.
@@ -45,7 +42,7 @@ impl Aggregation for GatAggregation {
     ) -> Variable<T> {
         let [weight, source, target] = parameters else { panic!("the parameters of `specs`") };
         let transformed = graph.transform(pass.tape, embedding, weight);
-        let dropout = pass.dropout(self.attention_dropout, ATTENTION_PLACES + layer as u32);
+        let dropout = pass.dropout(self.attention_dropout, Place::Attention(layer));
         pass.tape.attend(graph.adjacency(), &transformed, source, target, self.slope, dropout)
     }
 }

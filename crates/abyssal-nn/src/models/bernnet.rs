@@ -96,7 +96,7 @@ impl<T: Scalar> Model<T> for Bernnet<T> {
         let tape = pass.tape;
         let (of_perceptron, coefficients) = pass.parameters.split_at(self.perceptron.parameters());
         let mut scores = self.perceptron.forward(pass, graph, of_perceptron, |_| ());
-        let dropout = pass.dropout(self.score_dropout, self.perceptron.free_place());
+        let dropout = pass.dropout(self.score_dropout, self.perceptron.output_place());
         if dropout.is_some() {
             scores = tape.activate(&scores, None, Activation::Identity, dropout);
         }

@@ -10,7 +10,7 @@ use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::error::{require, require_rate, require_size};
-use crate::{Embedding, GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass};
+use crate::{Embedding, GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass, Place};
 
 /// `H ← ReLU(Σ_k T_k(L̂)·H·W_k + b)`, k = 0 … K, the last layer straight to the classes and without ReLU.
 ///
@@ -84,7 +84,7 @@ impl<T: Scalar> Model<T> for Chebnet {
         for (layer, parameters) in pass.parameters.chunks_exact(self.config.order + 2).enumerate() {
             let (weights, bias) = parameters.split_at(self.config.order + 1);
             let embedding = match &hidden {
-                None => Embedding::Features(pass.dropout(self.config.input_dropout, 0)),
+                None => Embedding::Features(pass.dropout(self.config.input_dropout, Place::Features)),
                 Some(hidden) => Embedding::Hidden(hidden),
             };
             let filtered = filter(pass, graph, &embedding, weights);
@@ -92,7 +92,7 @@ impl<T: Scalar> Model<T> for Chebnet {
                 true => (Activation::Relu, self.config.hidden_dropout),
                 false => (Activation::Identity, 0.0),
             };
-            let dropout = pass.dropout(rate, 1 + layer as u32);
+            let dropout = pass.dropout(rate, Place::Layer(layer));
             let output = pass.tape.activate(&filtered, bias.first(), activation, dropout);
             pass.observe(&output);
             hidden = Some(output);

@@ -10,7 +10,7 @@ use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::error::{require_rate, require_size, require_unit};
-use crate::{Embedding, GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass};
+use crate::{Embedding, GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass, Place};
 
 /// `H_0 = ReLU(X·W_in + b_in)`, then `L` times `H_l = ε·H_0 + S_l·H_{l-1}`, and `Z = H_L·W_out + b_out`, with
 /// `(S_l)_ij = tanh(⟨t_l, h_i⟩ + ⟨s_l, h_j⟩)·P_ij`, where `h` are rows of `H_{l-1}` and `P = D^-½ A D^-½` is
@@ -98,14 +98,14 @@ impl<T: Scalar> Model<T> for Fagcn {
         let (of_input, rest) = pass.parameters.split_at(2);
         let (of_layers, of_head) = rest.split_at(rest.len() - 2);
         let tape = pass.tape;
-        let features = Embedding::Features(pass.dropout(input_dropout, 0));
+        let features = Embedding::Features(pass.dropout(input_dropout, Place::Features));
         let product = graph.transform(tape, &features, &of_input[0]);
-        let dropout = pass.dropout(hidden_dropout, 1);
+        let dropout = pass.dropout(hidden_dropout, Place::Layer(0));
         let initial = tape.activate(&product, Some(&of_input[1]), Activation::Relu, dropout);
         let mut hidden = initial.clone();
         for (layer, vectors) in of_layers.chunks_exact(2).enumerate() {
             let operator = graph.operator(Operator::Neighbours);
-            let dropout = pass.dropout(attention_dropout, 2 + layer as u32);
+            let dropout = pass.dropout(attention_dropout, Place::Attention(layer));
             let heard = tape.attend_signed(operator, &hidden, &vectors[0], &vectors[1], dropout);
             hidden = tape.weighted_sum(&[(epsilon, &initial), (1.0, &heard)]);
             pass.observe(&hidden);

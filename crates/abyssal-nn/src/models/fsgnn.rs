@@ -10,7 +10,7 @@ use abyssal_tensor::{Initialization, Scalar};
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::error::{require_rate, require_size};
-use crate::{GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass};
+use crate::{GraphInput, NnError, Operator, ParameterGroup, ParameterSpec, Pass, Place};
 
 /// `Z = ReLU([α_0·N(X_0·W_0) | … | α_2K·N(X_2K·W_2K)])·W + b`, `α = softmax(a)`, where `N` divides every row by its
 /// length and the `X_i` are `X`, then `P^k·X` and `Â^k·X` for k = 1 … K; `P = D^-½ A D^-½` has no self-loops.
@@ -99,7 +99,7 @@ impl<T: Scalar> Model<T> for Fsgnn {
             terms.push(smoothed);
         }
         let shares = tape.concatenate_shares(attention, &terms.iter().collect::<Vec<_>>());
-        let dropout = pass.dropout(self.config.hidden_dropout, 0);
+        let dropout = pass.dropout(self.config.hidden_dropout, Place::Layer(0));
         let hidden = tape.activate(&shares, None, Activation::Relu, dropout);
         let scores = tape.linear(&hidden, head);
         Ok(tape.activate(&scores, Some(bias), Activation::Identity, None))

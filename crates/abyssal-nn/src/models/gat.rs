@@ -10,7 +10,7 @@ use abyssal_tensor::tape::Variable;
 use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, GatAggregation};
 use crate::error::{require, require_rate, require_size, require_unit};
-use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
+use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Place};
 
 /// `H ← ELU(Agg(H; W_t, s_t, t_t) + b_t)` with `Agg` the attention of [`GatAggregation`], its heads side by side; the
 /// last layer goes straight to the classes, with the mean over its heads and without ELU.
@@ -120,7 +120,7 @@ impl<T: Scalar> Model<T> for Gat {
         for (layer, parameters) in pass.parameters.chunks_exact(4).enumerate() {
             let (attention, bias) = parameters.split_at(3);
             let embedding = match &hidden {
-                None => Embedding::Features(pass.dropout(self.config.input_dropout, 0)),
+                None => Embedding::Features(pass.dropout(self.config.input_dropout, Place::Features)),
                 Some(hidden) => Embedding::Hidden(hidden),
             };
             let aggregated = self.aggregation(layer).aggregate(pass, graph, layer, &embedding, attention);
@@ -128,7 +128,7 @@ impl<T: Scalar> Model<T> for Gat {
                 let mean = pass.tape.average_heads(&aggregated, self.config.output_heads);
                 pass.tape.activate(&mean, bias.first(), Activation::Identity, None)
             } else {
-                let dropout = pass.dropout(self.config.hidden_dropout, 1 + layer as u32);
+                let dropout = pass.dropout(self.config.hidden_dropout, Place::Layer(layer));
                 pass.tape.activate(&aggregated, bias.first(), Activation::Elu, dropout)
             };
             pass.observe(&output);

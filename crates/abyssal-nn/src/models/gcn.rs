@@ -11,7 +11,7 @@ use abyssal_tensor::tape::Variable;
 use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, GcnAggregation};
 use crate::error::{require_rate, require_size};
-use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
+use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Place};
 
 /// `H ← ReLU(Â·H·W_t + b_t)`, the last layer straight to the classes and without ReLU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
@@ -106,7 +106,7 @@ impl Gcn {
     ) -> Variable<T> {
         let (weight, bias) = weights.split_at(1);
         let embedding = match hidden {
-            None => Embedding::Features(pass.dropout(self.config.input_dropout, 0)),
+            None => Embedding::Features(pass.dropout(self.config.input_dropout, Place::Features)),
             Some(hidden) => Embedding::Hidden(hidden),
         };
         let aggregated = GcnAggregation.aggregate(pass, graph, layer, &embedding, weight);
@@ -114,7 +114,7 @@ impl Gcn {
             false => (Activation::Relu, self.config.hidden_dropout),
             true => (Activation::Identity, 0.0),
         };
-        let dropout = pass.dropout(rate, 1 + layer as u32);
+        let dropout = pass.dropout(rate, Place::Layer(layer));
         let output = pass.tape.activate(&aggregated, bias.first(), activation, dropout);
         pass.observe(&output);
         output

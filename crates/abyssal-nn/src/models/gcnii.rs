@@ -12,7 +12,7 @@ use abyssal_tensor::{Initialization, Matrix, Scalar};
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::error::{require, require_rate, require_size, require_unit};
-use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
+use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Place};
 
 /// `H⁰ = ReLU(X·W_in + b_in)`, then `L` times `H ← ReLU(((1-α)·Â·H + α·H⁰)·M(W_l))`, and `Z = H·W_out + b_out`,
 /// with `M(W) = (1-β_l)·I + β_l·W` and `β_l = ln(λ/l + 1)`.
@@ -119,10 +119,10 @@ impl<T: Scalar> Model<T> for Gcnii<T> {
         let (of_input, rest) = pass.parameters.split_at(2);
         let (of_layers, of_head) = rest.split_at(rest.len() - 2);
         let tape = pass.tape;
-        let features = Embedding::Features(pass.dropout(input_dropout, 0));
+        let features = Embedding::Features(pass.dropout(input_dropout, Place::Features));
         let product = graph.transform(tape, &features, &of_input[0]);
         let initial = tape.activate(&product, Some(&of_input[1]), Activation::Relu, None);
-        let dropout = pass.dropout(hidden_dropout, 1);
+        let dropout = pass.dropout(hidden_dropout, Place::Layer(0));
         let hidden = match dropout {
             Some(_) => tape.activate(&initial, None, Activation::Identity, dropout),
             None => initial.clone(),
@@ -163,7 +163,7 @@ impl<T: Scalar> Gcnii<T> {
             let combined = tape.weighted_sum(&[(1.0 - alpha, &spread), (alpha, initial)]);
             tape.linear(&combined, &self.mapped(pass, beta, &weights[0]))
         };
-        let dropout = pass.dropout(hidden_dropout, 2 + index as u32);
+        let dropout = pass.dropout(hidden_dropout, Place::Layer(1 + index));
         let output = tape.activate(&combined, None, Activation::Relu, dropout);
         pass.observe(&output);
         output

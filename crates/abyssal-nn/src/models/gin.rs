@@ -10,7 +10,7 @@ use abyssal_tensor::tape::Variable;
 use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, GinAggregation, Neighbourhood};
 use crate::error::{require_rate, require_size};
-use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
+use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Place};
 
 /// `H ← ReLU(ReLU(Agg(H; W_t, ε_t) + b_t)·V_t + c_t)` with `Agg` of [`GinAggregation`]: a perceptron of two linear maps on
 /// `(1 + ε)·h_i + N_j h_j`. The last layer goes straight to the classes, without the outer ReLU.
@@ -99,7 +99,7 @@ impl<T: Scalar> Model<T> for Gin {
                 panic!("the parameters of `specs`")
             };
             let embedding = match &hidden {
-                None => Embedding::Features(pass.dropout(self.config.input_dropout, 0)),
+                None => Embedding::Features(pass.dropout(self.config.input_dropout, Place::Features)),
                 Some(hidden) => Embedding::Hidden(hidden),
             };
             let aggregated = self.aggregation.aggregate(pass, graph, layer, &embedding, aggregation);
@@ -109,7 +109,7 @@ impl<T: Scalar> Model<T> for Gin {
                 true => (Activation::Identity, 0.0),
                 false => (Activation::Relu, self.config.hidden_dropout),
             };
-            let dropout = pass.dropout(rate, 1 + layer as u32);
+            let dropout = pass.dropout(rate, Place::Layer(layer));
             let output = pass.tape.activate(&outer, Some(outer_bias), activation, dropout);
             pass.observe(&output);
             hidden = Some(output);

@@ -114,7 +114,7 @@ impl<T: Scalar> Model<T> for Gprgnn {
     fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError> {
         let (of_perceptron, coefficients) = pass.parameters.split_at(self.perceptron.parameters());
         let mut scores = self.perceptron.forward(pass, graph, of_perceptron, |_| ());
-        let dropout = pass.dropout(self.config.score_dropout, self.perceptron.free_place());
+        let dropout = pass.dropout(self.config.score_dropout, self.perceptron.output_place());
         if dropout.is_some() {
             scores = pass.tape.activate(&scores, None, Activation::Identity, dropout);
         }

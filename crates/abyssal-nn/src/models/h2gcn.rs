@@ -10,7 +10,7 @@ use abyssal_tensor::tape::Variable;
 
 use super::{Model, ModelSettings, TaskShape};
 use crate::error::{require, require_rate};
-use crate::{Embedding, GraphInput, NnError, Operator, ParameterSpec, Pass};
+use crate::{Embedding, GraphInput, NnError, Operator, ParameterSpec, Pass, Place};
 
 /// The most rounds: the classifier reads `(2^{K+1} - 1)·d` values of a node.
 const MOST_LAYERS: usize = 6;
@@ -82,7 +82,7 @@ impl<T: Scalar> Model<T> for H2gcn {
     fn forward(&self, pass: &Pass<T>, graph: &GraphInput<T>) -> Result<Variable<T>, NnError> {
         let [input, weight, bias] = &pass.parameters[..] else { panic!("the parameters of `specs`") };
         let tape = pass.tape;
-        let features = Embedding::Features(pass.dropout(self.config.input_dropout, 0));
+        let features = Embedding::Features(pass.dropout(self.config.input_dropout, Place::Features));
         let product = graph.transform(tape, &features, input);
         let mut rounds = vec![tape.activate(&product, None, Activation::Relu, None)];
         for round in 0..self.config.layers {
@@ -93,7 +93,7 @@ impl<T: Scalar> Model<T> for H2gcn {
             rounds.push(joined);
         }
         let mut all = tape.concatenate(&rounds.iter().collect::<Vec<_>>());
-        let dropout = pass.dropout(self.config.output_dropout, 1);
+        let dropout = pass.dropout(self.config.output_dropout, Place::Layer(0));
         if dropout.is_some() {
             all = tape.activate(&all, None, Activation::Identity, dropout);
         }

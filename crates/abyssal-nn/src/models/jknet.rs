@@ -11,7 +11,7 @@ use abyssal_tensor::tape::Variable;
 use super::{Model, ModelSettings, TaskShape};
 use crate::aggregation::{Aggregation, GcnAggregation};
 use crate::error::{require_rate, require_size};
-use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass};
+use crate::{Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Place};
 
 /// How the embeddings of all layers become one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,11 +98,11 @@ impl<T: Scalar> Model<T> for Jknet {
         for (layer, parameters) in of_layers.chunks_exact(2).enumerate() {
             let (weight, bias) = parameters.split_at(1);
             let embedding = match embeddings.last() {
-                None => Embedding::Features(pass.dropout(self.config.input_dropout, 0)),
+                None => Embedding::Features(pass.dropout(self.config.input_dropout, Place::Features)),
                 Some(hidden) => Embedding::Hidden(hidden),
             };
             let aggregated = GcnAggregation.aggregate(pass, graph, layer, &embedding, weight);
-            let dropout = pass.dropout(self.config.hidden_dropout, 1 + layer as u32);
+            let dropout = pass.dropout(self.config.hidden_dropout, Place::Layer(layer));
             let output = pass.tape.activate(&aggregated, bias.first(), Activation::Relu, dropout);
             pass.observe(&output);
             embeddings.push(output);

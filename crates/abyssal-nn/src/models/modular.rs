@@ -15,7 +15,7 @@ use crate::connection::{Connection, ConnectionKind, Kept};
 use crate::error::{require, require_rate, require_shares, require_size, require_unit};
 use crate::normalization::{Normalization, NormalizationKind};
 use crate::{
-    Dropping, Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Rank, RankRounding,
+    Dropping, Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Place, Rank, RankRounding,
 };
 
 /// `H ← σ(norm(Agg(H; W_t) + b_t))`, connected with the layers before it. The last layer goes straight to the classes,
@@ -225,7 +225,7 @@ impl Modular {
     }
 
     fn dropout<T: Scalar>(&self, pass: &Pass<T>, layer: usize) -> Option<Dropout> {
-        pass.dropout(self.config.hidden_dropout, 1 + layer as u32)
+        pass.dropout(self.config.hidden_dropout, Place::Layer(layer))
     }
 
     /// One hidden layer after its aggregation.

@@ -16,7 +16,7 @@ use crate::error::{require, require_rate, require_shares, require_size, require_
 use crate::frozen::Frozen;
 use crate::soft_layer::Connections;
 use crate::{
-    Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Rank, RankRounding, SoftLayer,
+    Embedding, GraphInput, NnError, ParameterGroup, ParameterSpec, Pass, Place, Rank, RankRounding, SoftLayer,
 };
 
 /// What turns the last embedding into class scores.
@@ -188,9 +188,6 @@ struct RSoftGraphAin<T: Scalar> {
     frozen: Frozen<T>,
 }
 
-/// Dropout within the classifier is numbered from here, away from that of the layers.
-const HEAD_PLACES: u32 = 1 << 31;
-
 impl<T: Scalar> Model<T> for RSoftGraphAin<T> {
     fn specs(&self) -> Vec<ParameterSpec> {
         let hidden = self.config.hidden;
@@ -249,7 +246,7 @@ impl<T: Scalar> Model<T> for RSoftGraphAin<T> {
         let mut hidden = hidden;
         for (index, layer) in within.chunks_exact(2).enumerate() {
             let product = graph.transform(pass.tape, &self.embedding(pass, &hidden), &layer[0]);
-            let dropout = pass.dropout(config.hidden_dropout, HEAD_PLACES + index as u32);
+            let dropout = pass.dropout(config.hidden_dropout, Place::Head(index));
             hidden = Some(pass.tape.activate(&product, Some(&layer[1]), Activation::Relu, dropout));
         }
         let embedding = self.embedding(pass, &hidden);
@@ -302,7 +299,7 @@ impl<T: Scalar> RSoftGraphAin<T> {
             if range.start == 0 { None } else { layer.connections_after(range.start, state) };
         for (place, index) in range.enumerate() {
             let weights = &pass.parameters[place * count..(place + 1) * count];
-            let dropout = pass.dropout(self.config.hidden_dropout, 1 + index as u32);
+            let dropout = pass.dropout(self.config.hidden_dropout, Place::Layer(index));
             let failed = |source| NnError::Layer { layer: index + 1, source };
             let at_once = match self.aggregation.convolution(graph, weights) {
                 Some(convolution) => layer
@@ -326,7 +323,7 @@ impl<T: Scalar> RSoftGraphAin<T> {
 
     fn embedding<'a>(&self, pass: &Pass<T>, hidden: &'a Option<Variable<T>>) -> Embedding<'a, T> {
         match hidden {
-            None => Embedding::Features(pass.dropout(self.config.input_dropout, 0)),
+            None => Embedding::Features(pass.dropout(self.config.input_dropout, Place::Features)),
             Some(hidden) => Embedding::Hidden(hidden),
         }
     }
