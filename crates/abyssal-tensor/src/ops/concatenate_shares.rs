@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::attention::dot;
+use super::row_sums::dot;
 use super::softmax::softmax;
 use crate::Scalar;
 use crate::parallel::{for_each_block, partial_count, sum_over_rows};

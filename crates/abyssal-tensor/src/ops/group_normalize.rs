@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::batch_normalize::EPSILON;
-use super::row_sums::{inner_product, sum};
+use super::row_sums::{dot, sum};
 use super::softmax::softmax;
 use crate::elementwise::{column_sums, scale};
 use crate::parallel::{for_each_block, partial_count, sum_over_rows};
@@ -288,7 +288,7 @@ vectorized! {
                 let [factors, constants, slopes] = parts.map(|part| &part[group * columns..(group + 1) * columns]);
                 let along = weighted_product(input, gradient, factors);
                 let across = weighted_product(input, input, slopes);
-                *output = along - inner_product((input, T::ZERO), (constants, T::ZERO)) - share * across;
+                *output = along - dot(input, constants) - share * across;
                 middle += share * *output;
             }
             for (output, &share) in output.iter_mut().zip(shares) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::batch_normalize::EPSILON;
-use super::row_sums::{inner_product, moments, sum};
+use super::row_sums::{moments, shifted_dot, sum};
 use crate::Scalar;
 use crate::parallel::{for_each_block, partial_count, sum_while_writing};
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
@@ -98,7 +98,7 @@ vectorized! {
                 *gradient *= gain;
             }
             let middle = share * sum(gradient);
-            let along = share * inverse * inverse * inner_product((gradient, T::ZERO), (input, mean));
+            let along = share * inverse * inverse * shifted_dot((gradient, T::ZERO), (input, mean));
             for (gradient, &input) in gradient.iter_mut().zip(input) {
                 *gradient = inverse * (*gradient - middle - along * (input - mean));
             }

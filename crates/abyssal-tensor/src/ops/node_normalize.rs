@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::batch_normalize::EPSILON;
-use super::row_sums::{inner_product, moments};
+use super::row_sums::{dot, moments};
 use crate::Scalar;
 use crate::parallel::for_each_block;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
@@ -69,7 +69,7 @@ vectorized! {
         for (gradient, input) in gradient.chunks_exact_mut(width).zip(input.chunks_exact(width)) {
             let (mean, variance) = moments(input);
             let factor: T = factor(variance, exponent);
-            let along = inner_product((gradient, T::ZERO), (input, T::ZERO))
+            let along = dot(gradient, input)
                 * T::from_f64(2.0 * exponent / (width as f64 * (variance.to_f64() + EPSILON)));
             for (gradient, &input) in gradient.iter_mut().zip(input) {
                 *gradient = factor * (*gradient + along * (input - mean));

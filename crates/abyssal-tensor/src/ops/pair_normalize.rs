@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::row_sums::inner_product;
+use super::row_sums::dot;
 use crate::Scalar;
 use crate::elementwise::{column_sums, scale, shift_and_scale};
 use crate::parallel::{for_each_block, partial_count, sum_over_rows};
@@ -98,7 +98,7 @@ fn inner_product_of<T: Scalar>(left: &[T], right: &[T], columns: usize, pool: &P
 
 vectorized! {
     fn add_products<'a, T>(total: &'a mut [T], left: &'a [T], right: &'a [T]) {
-        total.fill(inner_product((left, T::ZERO), (right, T::ZERO)));
+        total.fill(dot(left, right));
     }
 }
 
@@ -123,7 +123,7 @@ vectorized! {
     fn to_length<'a, T>(output: &'a mut [T], input: &'a [T], shift: &'a [T], length: T) {
         let width = shift.len().max(1);
         for (output, input) in output.chunks_exact_mut(width).zip(input.chunks_exact(width)) {
-            let square = inner_product((input, T::ZERO), (input, T::ZERO)) + T::from_f64(EPSILON);
+            let square = dot(input, input) + T::from_f64(EPSILON);
             let factor = length / square.sqrt();
             for ((output, &input), &shift) in output.iter_mut().zip(input).zip(shift) {
                 *output = factor * input - shift;
@@ -183,9 +183,9 @@ impl<T: Scalar> Backward<T> for ScaleRows<T> {
 vectorized! {
     fn rows_back<'a, T>(gradient: &'a mut [T], input: &'a [T], width: usize, length: T) {
         for (gradient, input) in gradient.chunks_exact_mut(width).zip(input.chunks_exact(width)) {
-            let square = inner_product((input, T::ZERO), (input, T::ZERO)) + T::from_f64(EPSILON);
+            let square = dot(input, input) + T::from_f64(EPSILON);
             let factor = length / square.sqrt();
-            let along = inner_product((gradient, T::ZERO), (input, T::ZERO)) / square;
+            let along = dot(gradient, input) / square;
             for (gradient, &input) in gradient.iter_mut().zip(input) {
                 *gradient = factor * (*gradient - along * input);
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::attention::dot;
+use super::row_sums::dot;
 use crate::Scalar;
 use crate::parallel::for_each_block;
 use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Variable};

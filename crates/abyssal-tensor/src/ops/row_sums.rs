@@ -21,9 +21,27 @@ pub(super) fn sum<T: Scalar>(row: &[T]) -> T {
     total(sums)
 }
 
+/// `Σ_j x_j·y_j`.
+#[inline(always)]
+pub(super) fn dot<T: Scalar>(left: &[T], right: &[T]) -> T {
+    let (left, left_rest) = left.as_chunks::<LANES>();
+    let (right, right_rest) = right.as_chunks::<LANES>();
+    let mut sums = [T::ZERO; LANES];
+    for (left, right) in left.iter().zip(right) {
+        for ((sum, &left), &right) in sums.iter_mut().zip(left).zip(right) {
+            *sum += left * right;
+        }
+    }
+    let mut total = total(sums);
+    for (&left, &right) in left_rest.iter().zip(right_rest) {
+        total += left * right;
+    }
+    total
+}
+
 /// `Σ_j (x_j - a)·(y_j - b)`.
 #[inline(always)]
-pub(super) fn inner_product<T: Scalar>((left, a): (&[T], T), (right, b): (&[T], T)) -> T {
+pub(super) fn shifted_dot<T: Scalar>((left, a): (&[T], T), (right, b): (&[T], T)) -> T {
     let mut sums = [T::ZERO; LANES];
     let (mut lefts, mut rights) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
     for (left, right) in (&mut lefts).zip(&mut rights) {
@@ -43,7 +61,7 @@ pub(super) fn inner_product<T: Scalar>((left, a): (&[T], T), (right, b): (&[T], 
 pub(super) fn moments<T: Scalar>(row: &[T]) -> (T, T) {
     let share = T::ONE / T::from_f64(row.len() as f64);
     let mean = share * sum(row);
-    (mean, share * inner_product((row, mean), (row, mean)))
+    (mean, share * shifted_dot((row, mean), (row, mean)))
 }
 
 #[inline(always)]
@@ -67,7 +85,9 @@ mod tests {
             assert_eq!(sum(&left), left.iter().sum::<f64>());
             let expected: f64 =
                 left.iter().zip(&right).map(|(left, right)| (left - 1.0) * (right + 2.0)).sum();
-            assert_eq!(inner_product((&left, 1.0), (&right, -2.0)), expected);
+            let expected_dot: f64 = left.iter().zip(&right).map(|(left, right)| left * right).sum();
+            assert_eq!(dot(&left, &right), expected_dot);
+            assert_eq!(shifted_dot((&left, 1.0), (&right, -2.0)), expected);
         }
         let (mean, variance) = moments(&[1.0, 3.0, 5.0, 7.0]);
         assert_eq!((mean, variance), (4.0, 5.0));

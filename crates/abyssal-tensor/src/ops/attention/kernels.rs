@@ -4,6 +4,7 @@
 
 use crate::Scalar;
 use crate::ops::Dropout;
+use crate::ops::row_sums::dot;
 use crate::vectorized::vectorized;
 
 /// Values added side by side, so that sums of products fill vector registers.
@@ -339,25 +340,4 @@ fn add_weighted_parts<T: Scalar, const W: usize>(row: &mut [T], other: &[T], wei
             *value += weight * other;
         }
     }
-}
-
-/// `⟨left, right⟩`, with a fixed number of sums side by side.
-#[inline(always)]
-pub(in crate::ops) fn dot<T: Scalar>(left: &[T], right: &[T]) -> T {
-    let (left, left_rest) = left.as_chunks::<LANES>();
-    let (right, right_rest) = right.as_chunks::<LANES>();
-    let mut sums = [T::ZERO; LANES];
-    for (left, right) in left.iter().zip(right) {
-        for ((sum, &left), &right) in sums.iter_mut().zip(left).zip(right) {
-            *sum += left * right;
-        }
-    }
-    let mut total = T::ZERO;
-    for sum in sums {
-        total += sum;
-    }
-    for (&left, &right) in left_rest.iter().zip(right_rest) {
-        total += left * right;
-    }
-    total
 }

@@ -12,7 +12,6 @@ use crate::parallel::{for_each_block, for_each_ragged_block};
 use crate::tape::{Backward, Buffer, Gradients, Pool, Tape, Variable};
 use crate::{Matrix, Scalar, SparseOperator};
 use inputs::Inputs;
-pub(super) use kernels::dot;
 use kernels::{attention_weights, drop_values, multiply_ends, score_backward, weigh_rows};
 
 impl<T: Scalar> Tape<'_, T> {
