@@ -35,12 +35,16 @@ pub(crate) fn strict_with_runs(record: Option<&Record>) -> String {
 
 /// How many runs a record has, and how many of them failed.
 fn count(record: &Record) -> String {
-    let runs = record.runs.len();
-    let runs = if runs == 1 { "1 run".to_string() } else { format!("{runs} runs") };
+    let runs = number_of_runs(record.runs.len());
     match record.failures.len() {
         0 => runs,
         failed => format!("{runs}, {failed} failed"),
     }
+}
+
+/// `1 run`, `10 runs`.
+pub(crate) fn number_of_runs(runs: usize) -> String {
+    if runs == 1 { "1 run".to_string() } else { format!("{runs} runs") }
 }
 
 /// A number of the paper.

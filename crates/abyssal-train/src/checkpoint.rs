@@ -15,7 +15,7 @@ use abyssal_tensor::Matrix;
 use abyssal_tensor::optimizer::{Adam, Moments};
 
 use crate::result::Data;
-use crate::{Best, Config, TrainError, TrainerState};
+use crate::{Best, Config, TrainError, TrainerState, VERSION};
 
 /// Raised when the layout of checkpoints changes.
 const FORMAT: u32 = 2;
@@ -45,7 +45,7 @@ pub(crate) fn save(
 ) -> Result<(), TrainError> {
     let header = Header {
         format: FORMAT,
-        version: env!("CARGO_PKG_VERSION").to_string(),
+        version: VERSION.to_string(),
         config_fingerprint: config.fingerprint(),
         data: data.clone(),
         seed: config.seed,

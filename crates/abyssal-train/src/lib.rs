@@ -41,6 +41,9 @@ mod statistics;
 mod teacher;
 mod trainer;
 
+/// The version of this library, with the commit it was built from where that is known: `0.1.0+36ff3d4e02`.
+pub const VERSION: &str = env!("ABYSSAL_VERSION");
+
 pub use config::{Config, CurriculumConfig, TeacherConfig, TrainConfig};
 pub use divergence::Remedy;
 pub use error::TrainError;

@@ -137,7 +137,7 @@ pub struct RunResult {
     pub majority_accuracy: f64,
     /// SHA-256 of the configuration.
     pub config_fingerprint: String,
-    /// Version of Abyssal.
+    /// Version of Abyssal, with the commit it was built from where that is known.
     pub version: String,
     /// Threads that computed; results do not depend on it.
     pub threads: usize,

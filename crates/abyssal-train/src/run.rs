@@ -26,8 +26,8 @@ use crate::result::{Data, graph_of};
 use crate::run_lock::RunLock;
 use crate::teacher::{LeftOutRecord, TeacherRecord};
 use crate::{
-    Config, EpochMetrics, RunResult, Selection, StageRecord, TrainError, Trainer, TrainerState, checkpoint,
-    json, lessons, predictions,
+    Config, EpochMetrics, RunResult, Selection, StageRecord, TrainError, Trainer, TrainerState, VERSION,
+    checkpoint, json, lessons, predictions,
 };
 
 /// Layers in `diagnosis.json`: enough for any plot, and few enough to cost less than training does.
@@ -306,7 +306,7 @@ impl RunDirectory {
             split: data.split,
             majority_accuracy: dataset.majority_share(dataset.split().test()),
             config_fingerprint: config.fingerprint(),
-            version: env!("CARGO_PKG_VERSION").to_string(),
+            version: VERSION.to_string(),
             threads: abyssal_tensor::parallel::threads(),
             seconds,
             peak_memory_bytes: peak_memory_bytes(),

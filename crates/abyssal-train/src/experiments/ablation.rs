@@ -1,6 +1,6 @@
 //! Our method with parts taken away: the paper's table 3.
 
-use abyssal_nn::models::ModelConfig;
+use abyssal_nn::models::{GcnConfig, ModelConfig, RSoftGraphAinConfig};
 
 use super::accuracies::OUR_MODEL;
 use super::cell::Contestant;
@@ -22,7 +22,8 @@ pub enum Variant {
     WithoutNormalization,
     /// Residual and initial connections ("w.o. RC"): they weigh nothing.
     WithoutConnections,
-    /// Both ("w.o. R-SG"): a GCN of the same size is the student.
+    /// Both ("w.o. R-SG"): a GCN of the same size is the student, with the same dropout but for that of class scores, which
+    /// it has not.
     WithoutBoth,
     /// Smooth labels ("w.o. LS"): the only task is the labels as the teacher estimated them.
     WithoutSmoothing,
@@ -62,10 +63,9 @@ impl Variant {
             (Self::WithoutConnections, ModelConfig::RSoftGraphAin(model)) => {
                 (model.residual, model.initial) = (0.0, 0.0);
             }
-            (Self::WithoutBoth, ours) => {
-                let settings = [("model.name", "gcn"), ("data.name", config.data.name())];
-                let settings = settings.map(|(key, value)| (key.to_string(), value.into()));
-                *ours = Config::resolve(None, &settings)?.model.sized_like(ours);
+            (Self::WithoutBoth, ModelConfig::RSoftGraphAin(model)) => {
+                let &mut RSoftGraphAinConfig { layers, hidden, input_dropout, hidden_dropout, .. } = model;
+                config.model = ModelConfig::Gcn(GcnConfig { layers, hidden, input_dropout, hidden_dropout });
             }
             (Self::WithoutSmoothing, _) => {
                 if let Some(curriculum) = &mut config.curriculum {
@@ -76,7 +76,8 @@ impl Variant {
                 config.train.method = Method::Direct;
                 (config.curriculum, config.teacher) = (None, None);
             }
-            (Self::Full | Self::WithoutNormalization | Self::WithoutConnections, _) => {}
+            // Cells of this experiment have no other model.
+            (Self::Full | Self::WithoutNormalization | Self::WithoutConnections | Self::WithoutBoth, _) => {}
         }
         config.validate()?;
         Ok(config)
@@ -136,10 +137,16 @@ mod tests {
                         assert_eq!(found, ["model.initial", "model.residual"], "{title}");
                     }
                     Variant::WithoutBoth => {
+                        let ModelConfig::Gcn(GcnConfig { layers, hidden, input_dropout, hidden_dropout }) =
+                            &config.model
+                        else {
+                            panic!("{title}: {} is no GCN", config.model.name());
+                        };
+                        let ModelConfig::RSoftGraphAin(ours) = &full.model else { panic!("{title}") };
+                        assert_eq!((*layers, *hidden), (ours.layers, ours.hidden), "{title}");
+                        let dropout = (ours.input_dropout, ours.hidden_dropout);
+                        assert_eq!((*input_dropout, *hidden_dropout), dropout, "{title}");
                         assert!(found.iter().all(|key| key.starts_with("model.")), "{title}: {found:?}");
-                        assert!(found.contains(&"model.name"), "{title}");
-                        let size = ["model.layers", "model.hidden"];
-                        assert!(size.iter().all(|key| !found.contains(key)), "{title}: {found:?}");
                     }
                     Variant::WithoutSmoothing => assert_eq!(found, ["curriculum.steps"], "{title}"),
                     Variant::WithoutCurriculum => {

@@ -79,7 +79,7 @@ pub struct RunRecord {
     /// Who taught.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub teacher: Option<TeacherRecord>,
-    /// Version of Abyssal.
+    /// Version of Abyssal, with the commit it was built from where that is known.
     pub version: String,
     /// Threads that computed; results do not depend on it.
     pub threads: usize,

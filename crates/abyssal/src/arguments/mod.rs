@@ -26,7 +26,7 @@ pub use train::TrainArguments;
 
 /// Graph neural networks that stay sharp at any depth.
 #[derive(Debug, Parser)]
-#[command(name = "abyssal", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "abyssal", version = abyssal_train::VERSION, arg_required_else_help = true, max_term_width = 100)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
