@@ -86,7 +86,7 @@ class Case:
     name: str
     graph: str
     settings: dict = field(repr=False)
-    variants: tuple[str, ...] = ("compiled", "eager", "csr")
+    variants: tuple[str, ...] = ("compiled", "shared", "eager", "csr")
     same_losses: bool = True  # whether both sides compute the same thing, and are checked
     memory: str = "auto"  # how our side uses memory, as `abyssal train --memory` has it
 
@@ -107,7 +107,7 @@ def all_cases() -> list[Case]:
             cases.append(Case(f"ours-{gradient}", graph, OURS | width | {"model.gradient": gradient}))
             if memory := SAVING.get((gradient, graph)):
                 cases.append(replace(cases[-1], name=f"ours-{gradient}-saving", memory=memory))
-        cases += [Case("gcnii", graph, GCNII), Case("gcn", graph, GCN), Case("gat", graph, GAT, ("compiled", "eager"))]
+        cases += [Case("gcnii", graph, GCNII), Case("gcn", graph, GCN), Case("gat", graph, GAT, ("compiled", "shared", "eager"))]
     for graph in ("cora", "pubmed"):
         # As the examples of PyTorch Geometric have it, dropout included.
         dropped = {f"model.{place}_dropout": 0.5 for place in ("input", "hidden")}

@@ -2,8 +2,9 @@
 
     python peer.py WORKLOAD.safetensors --variant compiled --threads 2
 
-Variants: `compiled` (torch.compile, sparse products as embedding bags), `eager` (the same without torch.compile), `csr` (eager, products
-with CSR tensors), `geometric` (PyTorch Geometric, as its examples are written).
+Variants: `compiled` (torch.compile, sparse products as embedding bags), `shared` (the same, where evaluation is the forward pass of the next
+step), `eager` (`compiled` without torch.compile), `csr` (eager, products with CSR tensors), `geometric` (PyTorch Geometric, as its examples
+are written).
 """
 
 import argparse
@@ -19,7 +20,7 @@ from torch.nn.functional import cross_entropy
 from models import MODELS
 from workload import Workload
 
-VARIANTS = ("compiled", "eager", "csr", "geometric")
+VARIANTS = ("compiled", "shared", "eager", "csr", "geometric")
 
 
 class Peer:
@@ -37,23 +38,30 @@ class Peer:
         else:
             self.module, model = None, MODELS[name](workload)
             # Without fullgraph, a part that cannot be compiled would silently run eagerly.
-            self.scores = torch.compile(model.__call__, fullgraph=True, dynamic=False) if variant == "compiled" else model
+            compiled = variant in ("compiled", "shared")
+            self.scores = torch.compile(model.__call__, fullgraph=True, dynamic=False) if compiled else model
             parameters = list(workload.parameters.values())
         rates = {"lr": settings["learning_rate"], "weight_decay": settings["weight_decay"]}
         self.optimizer = torch.optim.Adam(parameters, **rates, fused=True)
+        self.shares_passes = variant == "shared"
+        self.next_scores: torch.Tensor | None = None  # at the present weights, with their way back
 
     def epoch(self) -> dict:
-        """One training step and one evaluation; the loss is the one before the step."""
+        """One training step and one evaluation; the loss is the one before the step. Passes can be shared where nothing is dropped."""
         train, validation, labels = self.workload.train, self.workload.validation, self.workload.labels
         start = time.perf_counter()
         self.set_training(True)
         self.optimizer.zero_grad(set_to_none=True)
-        loss = cross_entropy(self.scores()[train], labels[train])
+        scores = self.scores() if self.next_scores is None else self.next_scores
+        loss = cross_entropy(scores[train], labels[train])
         loss.backward()
         self.optimizer.step()
         self.set_training(False)
+        with torch.set_grad_enabled(self.shares_passes):
+            scores = self.scores()
+        self.next_scores = scores if self.shares_passes else None
         with torch.no_grad():
-            guesses = self.scores()[validation].argmax(dim=1)
+            guesses = scores[validation].argmax(dim=1)
             accuracy = (guesses == labels[validation]).float().mean().item()
         seconds = time.perf_counter() - start
         # Linux counts in kibibytes.

@@ -1,6 +1,6 @@
 //! A page of prose with places for tables.
 
-use crate::{Records, ReportError, ablation, accuracies, backbones, baselines};
+use crate::{Records, ReportError, ablation, accuracies, backbones, baselines, settings};
 
 /// A place in a page, and the table that belongs there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,17 +13,20 @@ pub enum Place {
     Backbones,
     /// Our method with parts taken away.
     Ablation,
+    /// Where our student's settings are not the paper's.
+    Settings,
 }
 
 impl Place {
     /// All places of a page.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Accuracies(32),
         Self::Accuracies(64),
         Self::Baselines(32),
         Self::Baselines(64),
         Self::Backbones,
         Self::Ablation,
+        Self::Settings,
     ];
 
     /// Its name in the markers.
@@ -33,6 +36,7 @@ impl Place {
             Self::Baselines(layers) => format!("baselines-{layers}"),
             Self::Backbones => "backbones".to_string(),
             Self::Ablation => "ablation".to_string(),
+            Self::Settings => "settings".to_string(),
         }
     }
 
@@ -42,6 +46,7 @@ impl Place {
             Self::Baselines(layers) => baselines::table(records, layers),
             Self::Backbones => backbones::table(records),
             Self::Ablation => ablation::table(records),
+            Self::Settings => settings::table(),
         };
         table.to_string()
     }

@@ -105,7 +105,7 @@ impl<T: Scalar> Model<T> for Fagcn {
         let mut hidden = initial.clone();
         for (layer, vectors) in of_layers.chunks_exact(2).enumerate() {
             let operator = graph.operator(Operator::Neighbours);
-            let dropout = pass.dropout(attention_dropout, Place::Attention(layer));
+            let dropout = pass.dropout(attention_dropout, Place::Layer(1 + layer));
             let heard = tape.attend_signed(operator, &hidden, &vectors[0], &vectors[1], dropout);
             hidden = tape.weighted_sum(&[(epsilon, &initial), (1.0, &heard)]);
             pass.observe(&hidden);

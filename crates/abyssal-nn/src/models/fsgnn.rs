@@ -99,7 +99,7 @@ impl<T: Scalar> Model<T> for Fsgnn {
             terms.push(smoothed);
         }
         let shares = tape.concatenate_shares(attention, &terms.iter().collect::<Vec<_>>());
-        let dropout = pass.dropout(self.config.hidden_dropout, Place::Layer(0));
+        let dropout = pass.dropout(self.config.hidden_dropout, Place::Features);
         let hidden = tape.activate(&shares, None, Activation::Relu, dropout);
         let scores = tape.linear(&hidden, head);
         Ok(tape.activate(&scores, Some(bias), Activation::Identity, None))

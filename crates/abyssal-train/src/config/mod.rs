@@ -7,6 +7,8 @@ mod resolve;
 mod teacher;
 mod varied;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use documented::DocumentedFields;
 use serde::{Deserialize, Serialize};
 
@@ -291,6 +293,21 @@ impl Config {
         changed
             .or_else(|| missing().map(|(key, value)| format!("{key} is {value} there and not set here")))
             .or_else(|| (self != other).then(|| "it has settings the other one lacks".to_string()))
+    }
+
+    /// All settings in which another configuration differs, as `(key, value here, value there)`; nothing stands for a setting
+    /// that one of them does not have.
+    pub fn changes(&self, other: &Self) -> Vec<(String, Option<String>, Option<String>)> {
+        let [ours, theirs] = [self, other].map(|config| {
+            let settings = resolve::flatten(&config.table()).into_iter();
+            BTreeMap::from_iter(
+                settings.map(|(key, value)| (key, value.as_str().map_or(value.to_string(), str::to_string))),
+            )
+        });
+        let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+        let pairs =
+            keys.into_iter().map(|key| (key.clone(), ours.get(key).cloned(), theirs.get(key).cloned()));
+        pairs.filter(|(_, ours, theirs)| ours != theirs).collect()
     }
 
     /// Every setting, in sections.
