@@ -118,10 +118,14 @@ pub(super) struct Footprints {
     recomputing: Option<Recomputing>,
 }
 
-/// Memory with layers computed again: of a stretch's state, of a layer within, and of the rest.
+/// Memory with layers computed again.
 struct Recomputing {
+    /// Of the state before a stretch.
     state: Footprint,
+    /// Of a layer that is kept.
     layer: Footprint,
+    /// Of any layer, kept or not: the gradients of its weights.
+    every_layer: Footprint,
     rest: Footprint,
 }
 
@@ -130,10 +134,24 @@ impl Recomputing {
     fn of(trial: &Trial, kept: &Line) -> Self {
         let stretch = TRIED_STRETCH.get() as f64;
         let states = Line::of(|layers| trial.footprint(layers, Some(TRIED_STRETCH)));
-        let (layer, state) = (kept.layer, states.layer.times(stretch));
-        let stretches = TRIED_LAYERS as f64 / stretch;
-        let parts = layer.map(state, |layer, state| stretch * layer + stretches * state);
-        Self { state, layer, rest: states.tried.map(parts, |all, parts| all - parts) }
+        // States are of nodes; what else grows with layers that are not kept are gradients.
+        let every_layer = Footprint { fixed: states.layer.fixed, ..Footprint::default() };
+        let beyond = |line: &Line| line.layer.map(every_layer, |layer, every| layer - every);
+        let (layer, state) = (beyond(kept), beyond(&states).times(stretch));
+        let mut this = Self { state, layer, every_layer, rest: Footprint::default() };
+        this.rest = states.tried.map(this.at(TRIED_LAYERS, TRIED_STRETCH.get()), |all, parts| all - parts);
+        this
+    }
+
+    /// With so many layers, of which so many are kept at a time.
+    fn at(&self, layers: usize, together: usize) -> Footprint {
+        let stretches = layers.div_ceil(together) as f64;
+        let parts = [
+            self.state.times(stretches),
+            self.layer.times(together as f64),
+            self.every_layer.times(layers as f64),
+        ];
+        parts.into_iter().fold(self.rest, |sum, part| sum.map(part, |sum, part| sum + part))
     }
 }
 
@@ -175,12 +193,7 @@ impl Footprints {
     pub fn bytes(&self, kept_layers: Option<NonZeroUsize>) -> u64 {
         let footprint = match kept_layers.zip(self.recomputing.as_ref()) {
             None => self.full,
-            Some((together, Recomputing { state, layer, rest })) => {
-                let together = together.get().min(self.layers);
-                let stretches = self.layers.div_ceil(together) as f64;
-                let layers = layer.map(*state, |layer, state| together as f64 * layer + stretches * state);
-                layers.map(*rest, |layers, rest| layers + rest)
-            }
+            Some((together, recomputing)) => recomputing.at(self.layers, together.get().min(self.layers)),
         };
         (self.beside + footprint.bytes(self.nodes, self.entries).max(self.making)) as u64
     }
@@ -310,10 +323,24 @@ impl<'a> Trial<'a> {
 
 #[cfg(test)]
 mod tests {
-    use abyssal_graph::Split;
+    use abyssal_graph::{Library, Split};
     use toml::Value;
 
     use super::*;
+
+    /// However few layers are kept, all weights have a gradient at the end.
+    #[test]
+    fn gradients_of_layers_that_are_computed_again_are_counted() {
+        let (layers, hidden) = (20_000, 128);
+        let settings = [("model.layers", layers), ("model.hidden", hidden), ("data.nodes", 1000)];
+        let settings = settings.map(|(key, value)| (key.to_string(), Value::from(value)));
+        let config = Config::resolve(None, &settings).unwrap();
+        let dataset = config.data.load(&Library::from_environment(None)).unwrap();
+        let footprints = Footprints::of(&config, &dataset);
+        let of_weights = VALUE * (layers * hidden * hidden) as f64;
+        // The weights, the best ones, two moments, and the gradients.
+        assert!(footprints.bytes(footprints.most_frugal()) as f64 > 5.0 * of_weights);
+    }
 
     /// A star joins all of its leaves in two steps: far more than it has edges.
     #[test]
