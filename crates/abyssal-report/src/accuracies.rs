@@ -52,7 +52,7 @@ fn best<'a>(records: impl Iterator<Item = &'a Record>) -> Option<&'a Record> {
 }
 
 /// How far ours is ahead of the baseline that comes closest, over the runs that both have: splits differ more than models do.
-/// `+0.27 over gprgnn (10 runs)`; below zero, that one is ahead.
+/// `+0.27 over gprgnn (10 runs)`, or `0.69 behind gcnii (10 runs)`.
 fn smallest_lead(ours: Option<&Record>, baselines: &[&Record]) -> String {
     let Some(ours) = ours else { return NOTHING.to_string() };
     let leads: Vec<Lead> = baselines.iter().filter_map(|baseline| Lead::over(baseline, ours)).collect();
@@ -97,7 +97,11 @@ impl<'a> Lead<'a> {
 impl fmt::Display for Lead<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { baseline, points, runs } = self;
-        write!(formatter, "{points:+.2} over {baseline} ({})", number_of_runs(*runs))
+        match *points < 0.0 {
+            true => write!(formatter, "{:.2} behind", -points)?,
+            false => write!(formatter, "+{points:.2} over")?,
+        }
+        write!(formatter, " {baseline} ({})", number_of_runs(*runs))
     }
 }
 
@@ -143,11 +147,11 @@ mod tests {
             record(Experiment::Accuracies, "cora", Protocol::Honest, label, accuracies)
         };
         let rows = rows(vec![honest(OURS, &[0.9, 0.7]), honest("gcn", &[0.85])]);
-        assert!(
-            rows[2].ends_with("| gcn 85.00 (1 run) | +5.00 over gcn (1 run), 1 of 6 baselines |"),
-            "{}",
-            rows[2]
-        );
+        let lead = |rows: &[String]| rows[2].rsplit_once(" | ").map(|(_, last)| last.to_string());
+        assert_eq!(lead(&rows).unwrap(), "+5.00 over gcn (1 run), 1 of 6 baselines |");
+        let rows =
+            self::rows(vec![honest(OURS, &[0.9, 0.7]), honest("gcn", &[0.85]), honest("gcnii", &[0.95])]);
+        assert_eq!(lead(&rows).unwrap(), "5.00 behind gcnii (1 run), 2 of 6 baselines |");
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub struct Setup<T: Scalar> {
     pub targets: Arc<Targets>,
     /// Evaluation, which drops nothing, until set.
     pub mode: Mode,
-    /// How many layers are computed again together on the way back: none until set.
+    /// How many layers are kept at a time: all until set.
     pub kept_layers: Option<NonZeroUsize>,
     /// Whether embeddings are computed again, too: not until set.
     pub sparing: bool,
