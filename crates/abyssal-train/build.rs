@@ -26,7 +26,9 @@ fn main() {
 /// Whether files that decide results are not as they were committed.
 fn is_modified() -> bool {
     let paths = SOURCES.map(|source| format!("../{source}"));
-    let arguments = ["status", "--porcelain", "--untracked-files=no", "--"].into_iter();
+    // Without locks: a build must not get in the way of what else happens in the repository.
+    let arguments =
+        ["--no-optional-locks", "status", "--porcelain", "--untracked-files=no", "--"].into_iter();
     let arguments: Vec<&str> = arguments.chain(paths.iter().map(String::as_str)).collect();
     git(&arguments).is_some_and(|changes| !changes.is_empty())
 }
