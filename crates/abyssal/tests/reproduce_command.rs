@@ -9,8 +9,8 @@ use std::process::Command;
 use common::{abyssal, fail, succeed};
 use serde_json::Value;
 
-const PLACES: [&str; 6] =
-    ["accuracies-32", "accuracies-64", "baselines-32", "baselines-64", "backbones", "ablation"];
+const PLACES: [&str; 7] =
+    ["accuracies-32", "accuracies-64", "baselines-32", "baselines-64", "backbones", "ablation", "settings"];
 
 /// A page with nothing in its places.
 fn empty_page(directory: &Path) -> PathBuf {
