@@ -138,6 +138,8 @@ def main() -> None:
     arguments = parse_arguments(cases)
     wanted = lambda names, name: names is None or name in names
     cases = [case for case in cases if wanted(arguments.cases, case.name) and wanted(arguments.graphs, case.graph)]
+    if arguments.variants == ["shared"]:
+        sys.exit("shared is measured beside another variant, to which ratios are: give compiled as well")
     if arguments.variants:
         kept = lambda case: tuple(name for name in case.variants if name in arguments.variants)
         cases = [replace(case, variants=kept(case)) for case in cases if kept(case)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use abyssal_train::Config;
 use abyssal_train::experiments::{Experiment, Protocol};
+use toml::Value;
 
 use crate::table::Table;
 
@@ -20,9 +21,8 @@ pub(crate) fn table() -> Table {
             if OTHERS.iter().any(|other| setting.starts_with(other)) {
                 continue;
             }
-            let text = |value: Option<String>| value.unwrap_or_else(|| "none".to_string());
             let row = rows.entry(setting).or_insert_with(|| vec![String::new(); datasets.len()]);
-            row[column] = format!("{} → {}", text(before), text(after));
+            row[column] = format!("{} → {}", written(before), written(after));
         }
     }
     let mut table =
@@ -31,6 +31,15 @@ pub(crate) fn table() -> Table {
         table.push(std::iter::once(format!("`{setting}`")).chain(cells).collect());
     }
     table
+}
+
+/// A value without the quotes around text.
+fn written(value: Option<Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text,
+        Some(value) => value.to_string(),
+        None => "none".to_string(),
+    }
 }
 
 /// Our model on a dataset, as a preset has it.

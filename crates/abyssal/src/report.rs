@@ -204,7 +204,7 @@ impl SessionReport {
 impl ModelReport {
     /// Who taught the model, and how well it did at the end of the stages of its curriculum.
     fn write_curriculum(&self, width: usize, output: &mut impl Write) -> std::io::Result<()> {
-        let teachers: Vec<&TeacherRecord> = self.runs.iter().filter_map(|run| run.teacher.as_ref()).collect();
+        let teachers = self.teachers();
         if teachers.is_empty() {
             return Ok(());
         }
@@ -239,23 +239,31 @@ impl ModelReport {
         Ok(())
     }
 
-    /// Who taught: of one run with what its candidates were worth on the validation nodes, of several how often.
+    /// Who taught, and how often; of a single run also what its candidates were worth on the validation nodes.
     fn write_teacher(&self, output: &mut impl Write) -> std::io::Result<()> {
-        let [run] = self.runs.as_slice() else { return self.write_teachers(output) };
-        let Some(teacher) = &run.teacher else { return Ok(()) };
-        write!(output, "\ntaught by {}", teacher.name)?;
-        if teacher.candidates.len() > 1 {
+        let teachers = self.teachers();
+        if teachers.is_empty() {
+            return Ok(());
+        }
+        let names = teachers.iter().map(|teacher| teacher.name.as_str());
+        write!(output, "\ntaught by {}", counted(names, teachers.len()))?;
+        if let [teacher] = teachers.as_slice()
+            && teacher.candidates.len() > 1
+        {
             let candidate =
                 |one: &CandidateRecord| format!("{} {}", one.name, percent(one.validation_accuracy, None));
             let all: Vec<String> = teacher.candidates.iter().map(candidate).collect();
             write!(output, "; candidates on the validation nodes: {}", all.join(", "))?;
         }
-        if !teacher.left_out.is_empty() {
-            let names: Vec<&str> = teacher.left_out.iter().map(|one| one.name.as_str()).collect();
-            write!(output, "; diverged: {}", names.join(", "))?;
+        let left_out = teachers.iter().flat_map(|teacher| &teacher.left_out).map(|one| one.name.as_str());
+        let left_out = counted(left_out, teachers.len());
+        if !left_out.is_empty() {
+            write!(output, "; diverged: {left_out}")?;
         }
         writeln!(output)?;
-        if teacher.validation_accuracy > run.validation_accuracy {
+        if let ([run], [teacher]) = (self.runs.as_slice(), teachers.as_slice())
+            && teacher.validation_accuracy > run.validation_accuracy
+        {
             // Whoever came for predictions should know.
             let file = run.run_dir.join("teacher.npy");
             writeln!(
@@ -267,19 +275,9 @@ impl ModelReport {
         Ok(())
     }
 
-    fn write_teachers(&self, output: &mut impl Write) -> std::io::Result<()> {
-        let teachers: Vec<&TeacherRecord> = self.runs.iter().filter_map(|run| run.teacher.as_ref()).collect();
-        if teachers.is_empty() {
-            return Ok(());
-        }
-        let names = teachers.iter().map(|teacher| teacher.name.as_str());
-        write!(output, "\ntaught by {}", counted(names, teachers.len()))?;
-        let left_out = teachers.iter().flat_map(|teacher| &teacher.left_out).map(|one| one.name.as_str());
-        let left_out = counted(left_out, teachers.len());
-        if !left_out.is_empty() {
-            write!(output, "; diverged: {left_out}")?;
-        }
-        writeln!(output)
+    /// Those of all runs that were taught.
+    fn teachers(&self) -> Vec<&TeacherRecord> {
+        self.runs.iter().filter_map(|run| run.teacher.as_ref()).collect()
     }
 }
 

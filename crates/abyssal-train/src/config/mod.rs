@@ -283,27 +283,22 @@ impl Config {
     /// The first setting in which two configurations differ, for messages. One that both have tells more than one that
     /// the other lacks: `train.method` more than what is said about a curriculum.
     pub fn difference(&self, other: &Self) -> Option<String> {
-        let (ours, theirs) = (resolve::flatten(&self.table()), resolve::flatten(&other.table()));
-        let in_other = |key: &str| theirs.iter().find(|(other, _)| other == key);
-        let changed = ours.iter().find_map(|(key, value)| match in_other(key) {
-            Some((_, theirs)) if theirs != value => Some(format!("{key} is {value} there and {theirs} here")),
-            _ => None,
+        let changes = self.changes(other);
+        let changed = changes.iter().find_map(|(key, ours, theirs)| {
+            Some(format!("{key} is {} there and {} here", ours.as_ref()?, theirs.as_ref()?))
         });
-        let missing = || ours.iter().find(|(key, _)| in_other(key).is_none());
-        changed
-            .or_else(|| missing().map(|(key, value)| format!("{key} is {value} there and not set here")))
-            .or_else(|| (self != other).then(|| "it has settings the other one lacks".to_string()))
+        let missing = changes
+            .iter()
+            .find_map(|(key, ours, _)| Some(format!("{key} is {} there and not set here", ours.as_ref()?)));
+        let lacking = || (!changes.is_empty()).then(|| "it has settings the other one lacks".to_string());
+        changed.or(missing).or_else(lacking)
     }
 
     /// All settings in which another configuration differs, as `(key, value here, value there)`; nothing stands for a setting
     /// that one of them does not have.
-    pub fn changes(&self, other: &Self) -> Vec<(String, Option<String>, Option<String>)> {
-        let [ours, theirs] = [self, other].map(|config| {
-            let settings = resolve::flatten(&config.table()).into_iter();
-            BTreeMap::from_iter(
-                settings.map(|(key, value)| (key, value.as_str().map_or(value.to_string(), str::to_string))),
-            )
-        });
+    pub fn changes(&self, other: &Self) -> Vec<(String, Option<toml::Value>, Option<toml::Value>)> {
+        let [ours, theirs] =
+            [self, other].map(|config| BTreeMap::from_iter(resolve::flatten(&config.table())));
         let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
         let pairs =
             keys.into_iter().map(|key| (key.clone(), ours.get(key).cloned(), theirs.get(key).cloned()));

@@ -142,15 +142,15 @@ impl MemoryPlan {
             let mut plans = most.map(|layers| plan(MemoryMode::Checkpoint(layers)));
             plans.find(fits_easily).unwrap_or_else(|| plan(MemoryMode::Checkpoint(fewest)))
         });
+        let full = plan(MemoryMode::Full);
         let wanted = match settings.mode {
-            MemoryMode::Auto => Some(plan(MemoryMode::Full)).filter(fits).or(saving),
-            MemoryMode::Full => None,
+            MemoryMode::Auto => saving.filter(|_| !fits(&full)).unwrap_or(full),
+            MemoryMode::Full => full,
             mode @ MemoryMode::Checkpoint(_) => {
                 check_recomputes(&config.model)?;
-                Some(plan(mode))
+                plan(mode)
             }
         };
-        let wanted = wanted.unwrap_or_else(|| plan(MemoryMode::Full));
         match budget {
             Some(budget) if !fits(&wanted) => {
                 Err(TrainError::TooLarge { plan: wanted, budget, instead: saving.filter(fits) })
