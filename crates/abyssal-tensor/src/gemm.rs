@@ -1,31 +1,31 @@
 //! Dense products, cut into blocks of rows so that they parallelise with reproducible bits.
 //!
 //! Shapes throughout: tall matrices are n×d with n in the thousands or millions, weights are d×e with both in the
-//! tens or hundreds. faer computes each block on one thread.
+//! tens or hundreds. Each block is computed by one thread.
 
 use std::ops::Range;
 
-use faer::{Accum, MatMut, MatRef};
+use faer::{MatMut, MatRef};
 
+use crate::kernels::Accumulate;
 use crate::parallel::{for_each_block, partial_count, sum_over_rows};
 use crate::{Matrix, Scalar};
+
+pub use crate::kernels::Panels;
 
 /// `A · B` in a new matrix, on the calling thread. For small matrices.
 pub fn product<T: Scalar>(left: &Matrix<T>, right: &Matrix<T>) -> Matrix<T> {
     let mut output = Matrix::zeros(left.rows(), right.columns());
-    T::multiply(output.as_faer_mut(), Accum::Replace, left.as_faer(), right.as_faer(), T::ONE);
+    T::multiply_views(output.as_faer_mut(), left.as_faer(), right.as_faer());
     output
 }
 
 /// `Y = X · W`. Shapes: X is n×d, W d×e, Y n×e.
-pub fn multiply_into<T: Scalar>(tall: &Matrix<T>, weight: &Matrix<T>, output: &mut Matrix<T>) {
-    assert_eq!(tall.columns(), weight.rows(), "product: inner dimensions");
-    assert_eq!(output.shape(), (tall.rows(), weight.columns()), "product: output shape");
+pub fn multiply_into<T: Scalar>(tall: &Matrix<T>, weight: Panels<'_, T>, output: &mut Matrix<T>) {
+    assert_eq!(tall.rows(), output.rows(), "product: rows");
     let columns = output.columns();
     for_each_block(output.as_mut_slice(), columns, tall.columns() * columns, |first, block| {
-        let rows = rows_of(tall, first, block.len() / columns);
-        let block = MatMut::from_row_major_slice_mut(block, rows.nrows(), columns);
-        T::multiply(block, Accum::Replace, rows, weight.as_faer(), T::ONE);
+        T::multiply(block, Accumulate::Replace, rows_of(tall, first, block.len() / columns), weight);
     });
 }
 
@@ -45,9 +45,8 @@ pub fn transposed_product_into<T: Scalar>(
     assert_eq!(output.shape(), (left.columns(), right.columns()), "transposed product: output shape");
     let (rows, columns) = output.shape();
     sum_over_rows(left.rows(), rows * columns, output.as_mut_slice(), scratch, |range, partial| {
-        let partial = MatMut::from_row_major_slice_mut(partial, rows, columns);
-        let left = rows_of(left, range.start, range.len()).transpose();
-        T::multiply(partial, Accum::Replace, left, rows_of(right, range.start, range.len()), T::ONE);
+        let [left, right] = [left, right].map(|tall| rows_of(tall, range.start, range.len()));
+        T::multiply_transposed(partial, Accumulate::Replace, (left, rows, 0..rows), (right, columns));
     });
 }
 
@@ -58,8 +57,7 @@ pub fn gram_into<T: Scalar>(tall: &Matrix<T>, output: &mut Matrix<T>, scratch: &
     let work = dimension * dimension / 2;
     sum_over_rows(tall.rows(), work, output.as_mut_slice(), scratch, |range, partial| {
         let rows = rows_of(tall, range.start, range.len());
-        let partial = MatMut::from_row_major_slice_mut(partial, dimension, dimension);
-        T::gram_lower(partial, Accum::Replace, rows);
+        T::gram_lower(partial, Accumulate::Replace, (rows, dimension));
     });
     mirror_lower(output);
 }
@@ -107,18 +105,16 @@ pub fn inner_products_into<T: Scalar>(
     assert_eq!(left.columns(), right.columns(), "inner products: columns");
     assert_eq!(output.len(), rows.len() * others.len(), "inner products: output shape");
     let output = MatMut::from_row_major_slice_mut(output, rows.len(), others.len());
-    let others = rows_of(right, others.start, others.len()).transpose();
-    T::multiply(output, Accum::Replace, rows_of(left, rows.start, rows.len()), others, T::ONE);
+    let view = |matrix, range: Range<usize>| {
+        MatRef::from_row_major_slice(rows_of(matrix, range.start, range.len()), range.len(), left.columns())
+    };
+    T::multiply_views(output, view(left, rows), view(right, others).transpose());
 }
 
-/// A view of `count` rows from `first` on.
-pub(crate) fn rows_of<T: Scalar>(matrix: &Matrix<T>, first: usize, count: usize) -> MatRef<'_, T> {
+/// The values of `count` rows from `first` on.
+pub(crate) fn rows_of<T: Scalar>(matrix: &Matrix<T>, first: usize, count: usize) -> &[T] {
     let columns = matrix.columns();
-    MatRef::from_row_major_slice(
-        &matrix.as_slice()[first * columns..(first + count) * columns],
-        count,
-        columns,
-    )
+    &matrix.as_slice()[first * columns..(first + count) * columns]
 }
 
 #[cfg(test)]
@@ -142,7 +138,8 @@ mod tests {
             let weight = random_matrix(d, e, seed + 1);
             let other = random_matrix(n, e, seed + 2);
             let mut output = Matrix::zeros(n, e);
-            multiply_into(&tall, &weight, &mut output);
+            let mut room = vec![0.0; Panels::<f64>::length(d, e)];
+            multiply_into(&tall, Panels::new(&weight, &mut room), &mut output);
             prop_assert!(output.max_difference(&naive(&tall, &weight)) < 1e-10);
 
             let mut output = Matrix::zeros(d, e);

@@ -27,10 +27,9 @@
 //!
 //! and the divided difference `K_ij` has a finite limit for equal eigenvalues.
 
-use faer::{Accum, MatMut, MatRef};
-
 use crate::eigen::Eigensolver;
-use crate::gemm::{mirror_lower, symmetrize};
+use crate::gemm::{Panels, mirror_lower, rows_of, symmetrize};
+use crate::kernels::Accumulate;
 use crate::parallel::for_each_block_of;
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar, TensorError};
@@ -70,6 +69,8 @@ pub struct SpectralWorkspace<T> {
     solver: Eigensolver<T>,
     first: Matrix<T>,
     second: Matrix<T>,
+    /// Room for three factors in panels.
+    panels: [Matrix<T>; 3],
     functions: Vec<f64>,
 }
 
@@ -80,13 +81,15 @@ impl<T: Scalar> SpectralWorkspace<T> {
             solver: Eigensolver::new(dimension),
             first: Matrix::zeros(dimension, dimension),
             second: Matrix::zeros(dimension, dimension),
+            panels: std::array::from_fn(|_| Matrix::zeros(1, Panels::<T>::length(dimension, dimension))),
             functions: Vec::with_capacity(dimension),
         }
     }
 
     /// How much memory that is.
     pub(crate) fn bytes(&self) -> usize {
-        let matrices = 2 * self.first.as_slice().len() * size_of::<T>();
+        let matrices = [&self.first, &self.second].into_iter().chain(&self.panels);
+        let matrices = matrices.map(|matrix| size_of_val(matrix.as_slice())).sum::<usize>();
         self.solver.bytes() + matrices + self.functions.capacity() * size_of::<f64>()
     }
 
@@ -130,8 +133,8 @@ impl<T: Scalar> SpectralWorkspace<T> {
                 *value = scale * component;
             }
         }
-        let kept = self.first.as_faer().subrows(first, dimension - first);
-        T::gram_lower(matrix.as_faer_mut(), Accum::Replace, kept);
+        let kept = rows_of(&self.first, first, dimension - first);
+        T::gram_lower(matrix.as_mut_slice(), Accumulate::Replace, (kept, dimension));
         mirror_lower(matrix);
         let rest = T::from_f64(1.0 - whitening.strength);
         for index in 0..dimension {
@@ -142,19 +145,26 @@ impl<T: Scalar> SpectralWorkspace<T> {
     /// Turns `S`, any matrix whose symmetric part is the gradient with respect to `M`, into `Ḡ`, in place.
     pub fn gradient(&mut self, whitening: &Whitening, spectrum: &Spectrum<T>, gradient: &mut Matrix<T>) {
         let dimension = spectrum.values.len();
-        let transposed = spectrum.vectors.as_faer();
-        let Self { first, second, functions, .. } = self;
+        let vectors = &spectrum.vectors;
+        let Self { first, second, panels: [gradients, columns, rows], functions, .. } = self;
         functions.clear();
         functions.extend(spectrum.values.iter().map(|&value| function(whitening, value)));
         let kept_from = first_kept(whitening, &spectrum.values);
         let quotients = Quotients { whitening, values: &spectrum.values, functions, kept_from };
         symmetrize(gradient);
+        let gradients = Panels::new(gradient, gradients.as_mut_slice());
+        let columns = Panels::transposed(vectors, columns.as_mut_slice());
+        let rows = Panels::new(vectors, rows.as_mut_slice());
         let work = 2 * dimension * dimension;
         let data = [first.as_mut_slice(), second.as_mut_slice()];
         for_each_block_of(data, dimension, work, |row, [first, second]| {
-            let source = transposed.subrows(row, first.len() / dimension);
-            let factors = [source, gradient.as_faer(), transposed.transpose()];
-            multiply_three(factors, T::ONE, first, second);
+            T::multiply(
+                first,
+                Accumulate::Replace,
+                rows_of(vectors, row, first.len() / dimension),
+                gradients,
+            );
+            T::multiply(second, Accumulate::Replace, first, columns);
             for (row, values) in (row..).zip(second.chunks_exact_mut(dimension)) {
                 quotients.scale(row, values);
             }
@@ -162,18 +172,12 @@ impl<T: Scalar> SpectralWorkspace<T> {
         let strength = T::from_f64(whitening.strength);
         let data = [first.as_mut_slice(), gradient.as_mut_slice()];
         for_each_block_of(data, dimension, work, |row, [first, gradient]| {
-            let source = transposed.transpose().subrows(row, first.len() / dimension);
-            multiply_three([source, second.as_faer(), transposed], strength, first, gradient);
+            let vectors = (vectors.as_slice(), dimension, row..row + first.len() / dimension);
+            T::multiply_transposed(first, Accumulate::Replace, vectors, (second.as_slice(), dimension));
+            T::multiply(gradient, Accumulate::Replace, first, rows);
+            gradient.iter_mut().for_each(|value| *value *= strength);
         });
     }
-}
-
-/// `α·A·B·C`, with room for `A·B`; both row-major and of the shape of `A`.
-fn multiply_three<T: Scalar>([a, b, c]: [MatRef<'_, T>; 3], scale: T, half: &mut [T], whole: &mut [T]) {
-    let mut half = MatMut::from_row_major_slice_mut(half, a.nrows(), a.ncols());
-    T::multiply(half.as_mut(), Accum::Replace, a, b, T::ONE);
-    let whole = MatMut::from_row_major_slice_mut(whole, a.nrows(), a.ncols());
-    T::multiply(whole, Accum::Replace, half.as_ref(), c, scale);
 }
 
 /// The divided differences `K`.

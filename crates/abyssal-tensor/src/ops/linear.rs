@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use faer::{Accum, MatMut};
-
 use crate::Scalar;
 use crate::gemm::{multiply_into, rows_of, transposed_product_into, transposed_product_scratch};
+use crate::kernels::Accumulate;
 use crate::parallel::sum_while_writing;
-use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
+use crate::tape::{Backward, Buffer, Gradients, Packed, Slot, Tape, Value, Variable};
 
 impl<T: Scalar> Tape<'_, T> {
     /// `Y = X · W`. Shapes: X is n×d, W d×e, Y n×e.
     pub fn linear(&self, input: &Variable<T>, weight: &Variable<T>) -> Variable<T> {
         let mut output = self.pool().take(input.rows(), weight.columns());
-        multiply_into(input, weight, &mut output);
+        multiply_into(input, Packed::new(weight, self.pool()).panels(), &mut output);
         self.record(Arc::new(output), &[input.slot, weight.slot], || Linear {
             input: (input.value.clone(), input.slot),
             weight: (weight.value.clone(), weight.slot),
@@ -41,9 +40,10 @@ impl<T: Scalar> Backward<T> for Linear<T> {
         } else {
             let mut fresh = None;
             let (target, accumulate) = match gradients.gathered(input_slot) {
-                Some(gathered) => (gathered, Accum::Add),
-                None => (fresh.insert(pool.take(rows, columns)), Accum::Replace),
+                Some(gathered) => (gathered, Accumulate::Add),
+                None => (fresh.insert(pool.take(rows, columns)), Accumulate::Replace),
             };
+            let back = Packed::transposed(&weight, &pool);
             let work = 2 * weight.rows() * weight.columns();
             let (total, partials) = (weight_gradient.as_mut_slice(), scratch.as_mut_slice());
             sum_while_writing(
@@ -53,11 +53,9 @@ impl<T: Scalar> Backward<T> for Linear<T> {
                 partials,
                 |range, [block], partial| {
                     let outer = rows_of(&gradient, range.start, range.len());
-                    let block = MatMut::from_row_major_slice_mut(block, range.len(), columns);
-                    T::multiply(block, accumulate, outer, weight.as_faer().transpose(), T::ONE);
-                    let partial = MatMut::from_row_major_slice_mut(partial, weight.rows(), weight.columns());
-                    let input = rows_of(&input, range.start, range.len()).transpose();
-                    T::multiply(partial, Accum::Replace, input, outer, T::ONE);
+                    T::multiply(block, accumulate, outer, back.panels());
+                    let input = (rows_of(&input, range.start, range.len()), columns, 0..columns);
+                    T::multiply_transposed(partial, Accumulate::Replace, input, (outer, weight.columns()));
                 },
             );
             if let Some(fresh) = fresh {

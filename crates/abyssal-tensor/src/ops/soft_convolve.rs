@@ -8,15 +8,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use faer::{Accum, MatMut, MatRef};
-
 use super::combine::{Connecting, States, pending_gradients};
 use super::soft_normalize::{Normalized, WayBack};
 use super::{Centering, Connections, Dropout, Memory, Mixture, SoftNormalization};
 use crate::elementwise::{add_rows, scale};
 use crate::gemm::{mirror_lower, transposed_product_scratch};
+use crate::kernels::Accumulate;
 use crate::parallel::{even_share, partial_count, sum_over_rows, sum_while_writing};
-use crate::tape::{Backward, Buffer, Gradients, Kept, Pool, Slot, Tape, Value, Variable};
+use crate::tape::{Backward, Buffer, Gradients, Kept, Packed, Pool, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar, SparseOperator, TensorError};
 
@@ -68,7 +67,8 @@ impl<T: Scalar> Tape<'_, T> {
         assert!(layer.is_possible(columns), "soft convolution: centring or whitening");
         let pool = self.pool();
         let weights @ [alpha, _, _] = layer.mixture.weights();
-        let mut shift = mean_of_convolution(operator, hidden, weight, pool);
+        let packed = Packed::new(weight, pool);
+        let mut shift = mean_of_convolution(operator, hidden, &packed, pool);
         scale(&mut shift, alpha);
         let shift = shift.as_slice();
 
@@ -83,14 +83,10 @@ impl<T: Scalar> Tape<'_, T> {
             // Rows of A·H, which `block` has room for, then of A·H·W.
             let convolve = |range: &Range<usize>, block: &mut [T], product: &mut [T]| {
                 operator.matrix().multiply_rows_into(range.start, hidden, block);
-                let source = MatRef::from_row_major_slice(block, range.len(), columns);
-                let product = MatMut::from_row_major_slice_mut(product, range.len(), columns);
-                T::multiply(product, Accum::Replace, source, weight.as_faer(), T::ONE);
+                T::multiply(product, Accumulate::Replace, block, packed.panels());
             };
             let add_gram = |accumulate, block: &[T], partial: &mut [T]| {
-                let partial = MatMut::from_row_major_slice_mut(partial, columns, columns);
-                let rows = MatRef::from_row_major_slice(block, block.len() / columns, columns);
-                T::gram_lower(partial, accumulate, rows);
+                T::gram_lower(partial, accumulate, (block, columns));
             };
             match &mut states {
                 States::Running(last, initial) => {
@@ -154,7 +150,7 @@ impl<T: Scalar> Tape<'_, T> {
 fn mean_of_convolution<T: Scalar>(
     operator: &SparseOperator<T>,
     hidden: &Matrix<T>,
-    weight: &Matrix<T>,
+    weight: &Packed<T>,
     pool: &Pool<T>,
 ) -> Buffer<T> {
     let (rows, columns) = hidden.shape();
@@ -168,8 +164,8 @@ fn mean_of_convolution<T: Scalar>(
         });
     }
     let mut mean = pool.take(1, columns);
-    let share = T::from_f64(1.0 / rows as f64);
-    T::multiply(mean.as_faer_mut(), Accum::Replace, sums.as_faer(), weight.as_faer(), share);
+    T::multiply(mean.as_mut_slice(), Accumulate::Replace, sums.as_slice(), weight.panels());
+    scale(&mut mean, T::from_f64(1.0 / rows as f64));
     mean
 }
 
@@ -208,13 +204,13 @@ fn for_each_chunk<T, const N: usize>(
     range: Range<usize>,
     mut blocks: [&mut [T]; N],
     columns: usize,
-    mut operation: impl FnMut(Range<usize>, Accum, [&mut [T]; N]),
+    mut operation: impl FnMut(Range<usize>, Accumulate, [&mut [T]; N]),
 ) {
     let step = even_share(range.len(), chunk_rows(columns));
     for start in range.clone().step_by(step) {
         let chunk = start..(start + step).min(range.end);
         let values = (chunk.start - range.start) * columns..(chunk.end - range.start) * columns;
-        let accumulate = if start == range.start { Accum::Replace } else { Accum::Add };
+        let accumulate = if start == range.start { Accumulate::Replace } else { Accumulate::Add };
         operation(chunk, accumulate, blocks.each_mut().map(|block| &mut block[values.clone()]));
     }
 }
@@ -262,6 +258,7 @@ impl<T: Scalar> Backward<T> for SoftConvolve<T> {
         scale(&mut mean, T::from_f64(1.0 / rows as f64));
 
         let mut weight_gradient = pool.take(columns, columns);
+        let back = Packed::transposed(weight, &pool);
         let room = 2 * chunk_rows(columns);
         pool.stock(room, columns);
         {
@@ -276,12 +273,9 @@ impl<T: Scalar> Backward<T> for SoftConvolve<T> {
                     let gathered = &mut gathered[..target.len()];
                     operator.transpose().multiply_rows_into(range.start, &outer, gathered);
                     shift_weighted_rows(gathered, &operator.column_sums()[range.clone()], mean.as_slice());
-                    let gathered = MatRef::from_row_major_slice(&*gathered, range.len(), columns);
-                    let hidden = hidden.rows(range.clone(), columns, &mut again[..target.len()]);
-                    let target = MatMut::from_row_major_slice_mut(target, range.len(), columns);
-                    T::multiply(target, Accum::Add, gathered, weight.as_faer().transpose(), T::ONE);
-                    let partial = MatMut::from_row_major_slice_mut(partial, columns, columns);
-                    T::multiply(partial, accumulate, hidden.transpose(), gathered, T::ONE);
+                    T::multiply(target, Accumulate::Add, gathered, back.panels());
+                    let hidden = (hidden.rows(range, &mut again[..target.len()]), columns, 0..columns);
+                    T::multiply_transposed(partial, accumulate, hidden, (gathered, columns));
                 });
             });
         }

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use faer::{Accum, MatMut, MatRef};
-
 use super::activate::{Mask, finish};
 use super::{Activation, Dropout};
+use crate::elementwise::scale;
 use crate::gemm::{gram_into, rows_of, transposed_product_scratch};
+use crate::kernels::Accumulate;
 use crate::parallel::{for_each_block, for_each_block_of, sum_while_writing};
 use crate::spectral::Whitening;
-use crate::tape::{Backward, Buffer, Gradients, Pool, PooledSpectrum, Recipe, Slot, Tape, Value, Variable};
+use crate::tape::{
+    Backward, Buffer, Gradients, Packed, Pool, PooledSpectrum, Recipe, Slot, Tape, Value, Variable,
+};
 use crate::{Scalar, TensorError};
 
 /// Whether gradients flow through the whitening matrix.
@@ -84,7 +86,7 @@ impl<T: Scalar> Tape<'_, T> {
             workspace.whitening_matrix(&whitening, &spectrum, &mut matrix);
             Ok(())
         })?;
-        let matrix = Arc::new(matrix);
+        let matrix = Arc::new(Packed::new(&matrix, self.pool()));
         let application =
             Application { input: input.clone(), matrix: Arc::clone(&matrix), activation, dropout };
         let mut output = self.pool().take(rows, columns);
@@ -114,7 +116,7 @@ pub(super) struct Normalized<T: Scalar> {
 /// `H = dropout(σ(B·M))` where `M` is known.
 struct Application<T: Scalar> {
     input: Value<T>,
-    matrix: Arc<Buffer<T>>,
+    matrix: Arc<Packed<T>>,
     activation: Activation,
     dropout: Option<Dropout>,
 }
@@ -123,15 +125,14 @@ impl<T: Scalar> Recipe<T> for Application<T> {
     fn write_rows(&self, first: usize, rows: &mut [T]) {
         let columns = self.matrix.columns();
         let source = rows_of(&self.input, first, rows.len() / columns);
-        let target = MatMut::from_row_major_slice_mut(rows, source.nrows(), columns);
-        T::multiply(target, Accum::Replace, source, self.matrix.as_faer(), T::ONE);
+        T::multiply(rows, Accumulate::Replace, source, self.matrix.panels());
         finish(self.activation, self.dropout, first * columns, rows);
     }
 }
 
 /// What a normalisation needs on the way back.
 pub(super) struct WayBack<T: Scalar> {
-    matrix: Arc<Buffer<T>>,
+    matrix: Arc<Packed<T>>,
     exact: Option<Exact<T>>,
     mask: Mask<T>,
 }
@@ -144,8 +145,8 @@ struct Exact<T: Scalar> {
 }
 
 impl<T: Scalar> WayBack<T> {
-    /// `Ḡ` from `S = BᵀḢ`, which needs all of `Ḣ` and leaves it masked; `None` where `M` counts as constant.
-    pub(super) fn gram_gradient(&self, gradient: &mut Buffer<T>, pool: &Pool<T>) -> Option<Buffer<T>> {
+    /// `2·Ḡ` from `S = BᵀḢ`, which needs all of `Ḣ` and leaves it masked; `None` where `M` counts as constant.
+    pub(super) fn gram_gradient(&self, gradient: &mut Buffer<T>, pool: &Pool<T>) -> Option<Packed<T>> {
         let Exact { input, whitening, spectrum } = self.exact.as_ref()?;
         let (rows, columns) = gradient.shape();
         let mut product = pool.take(columns, columns);
@@ -154,13 +155,12 @@ impl<T: Scalar> WayBack<T> {
         let data = ([gradient.as_mut_slice()], columns);
         sum_while_writing(data, columns * columns, total, partials, |range, [gradient], partial| {
             self.mask.apply_to(range.start * columns, gradient);
-            let gradient = MatRef::from_row_major_slice(gradient, range.len(), columns);
-            let partial = MatMut::from_row_major_slice_mut(partial, columns, columns);
-            let input = rows_of(input, range.start, range.len()).transpose();
-            T::multiply(partial, Accum::Replace, input, gradient, T::ONE);
+            let input = (rows_of(input, range.start, range.len()), columns, 0..columns);
+            T::multiply_transposed(partial, Accumulate::Replace, input, (gradient, columns));
         });
         pool.with_workspace(columns, |workspace| workspace.gradient(whitening, spectrum, &mut product));
-        Some(product)
+        scale(&mut product, T::from_f64(2.0));
+        Some(Packed::new(&product, pool))
     }
 
     /// Some rows of `B̄ = Ḣ·M + 2·B·Ḡ`, from `first` on, given those of `Ḣ` and what [`WayBack::gram_gradient`] gave.
@@ -168,7 +168,7 @@ impl<T: Scalar> WayBack<T> {
         &self,
         first: usize,
         gradient: &mut [T],
-        gram_gradient: Option<&Buffer<T>>,
+        gram_gradient: Option<&Packed<T>>,
         target: &mut [T],
     ) {
         let columns = self.matrix.columns();
@@ -176,19 +176,16 @@ impl<T: Scalar> WayBack<T> {
         if self.exact.is_none() {
             self.mask.apply_to(first * columns, gradient);
         }
-        let gradient = MatRef::from_row_major_slice(gradient, count, columns);
-        let mut target = MatMut::from_row_major_slice_mut(target, count, columns);
-        T::multiply(target.as_mut(), Accum::Replace, gradient, self.matrix.as_faer(), T::ONE);
+        T::multiply(target, Accumulate::Replace, gradient, self.matrix.panels());
         if let Some((Exact { input, .. }, gram_gradient)) = self.exact.as_ref().zip(gram_gradient) {
-            let (source, two) = (rows_of(input, first, count), T::from_f64(2.0));
-            T::multiply(target, Accum::Add, source, gram_gradient.as_faer(), two);
+            T::multiply(target, Accumulate::Add, rows_of(input, first, count), gram_gradient.panels());
         }
     }
 
     /// Multiply-adds for a row of [`WayBack::input_gradient`].
     pub(super) fn work_per_row(&self) -> usize {
         let products = if self.exact.is_some() { 2 } else { 1 };
-        products * self.matrix.rows() * self.matrix.columns()
+        products * self.matrix.columns() * self.matrix.columns()
     }
 }
 

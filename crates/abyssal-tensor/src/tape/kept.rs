@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use faer::MatRef;
-
 use super::{Value, Variable};
 use crate::Scalar;
 use crate::gemm::rows_of;
@@ -31,12 +29,12 @@ impl<T: Scalar> Kept<T> {
     }
 
     /// Some rows of the matrix, for which there is `room`.
-    pub fn rows<'a>(&'a self, range: Range<usize>, columns: usize, room: &'a mut [T]) -> MatRef<'a, T> {
+    pub fn rows<'a>(&'a self, range: Range<usize>, room: &'a mut [T]) -> &'a [T] {
         match self {
             Self::Matrix(matrix) => rows_of(matrix, range.start, range.len()),
             Self::Recipe(recipe) => {
                 recipe.write_rows(range.start, room);
-                MatRef::from_row_major_slice(room, range.len(), columns)
+                room
             }
         }
     }

@@ -8,6 +8,7 @@
 mod flags;
 mod gradients;
 mod kept;
+mod packed;
 mod pool;
 mod stretch;
 
@@ -18,6 +19,7 @@ use std::sync::Arc;
 pub(crate) use flags::Flags;
 pub use gradients::Gradients;
 pub(crate) use kept::{Kept, Recipe};
+pub(crate) use packed::Packed;
 pub(crate) use pool::PooledSpectrum;
 pub use pool::{Buffer, Pool};
 
