@@ -15,9 +15,9 @@ const COLLECTED_VALUES: usize = 1 << 16;
 /// A partial sum must collect so many entries for each of its rows to be worth adding up.
 const ENTRIES_COLLECTED: usize = 4;
 /// Rows of larger matrices are fetched ahead of their use. Smaller ones are in a cache, or nearly.
-const CACHED_BYTES: usize = 4 << 20;
+const CACHED_BYTES: usize = 256 << 10;
 /// So many entries ahead: far enough for memory, near enough that what was fetched is still there.
-const ENTRIES_AHEAD: usize = 8;
+const ENTRIES_AHEAD: usize = 16;
 
 impl<T: Scalar> Csr<T> {
     /// `output = self · dense`. Shapes: self is m×n, `dense` n×d, `output` m×d.
