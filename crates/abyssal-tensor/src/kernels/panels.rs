@@ -1,5 +1,6 @@
 //! Products of tall matrices with small ones, whose values are put where the innermost loop reads them one after the other.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use prefetch_index::prefetch_index;
@@ -26,7 +27,7 @@ pub struct Panels<'a, T> {
 impl<'a, T: DenseKernels> Panels<'a, T> {
     /// How many values the panels of a d×e matrix take.
     pub fn length(depth: usize, columns: usize) -> usize {
-        depth * columns.next_multiple_of(PanelWidths::of::<T>().register)
+        PanelWidths::of::<T>().length(depth, columns)
     }
 
     /// The panels of a matrix, in memory of their own of the right [length](Panels::length).
@@ -38,7 +39,7 @@ impl<'a, T: DenseKernels> Panels<'a, T> {
         T: Scalar,
     {
         let (depth, columns) = matrix.shape();
-        Self::fill(depth, columns, room, |row, first, values| {
+        Self::fill(PanelWidths::of::<T>(), (depth, columns), room, |row, first, values| {
             values.copy_from_slice(&matrix.row(row)[first..][..values.len()]);
         })
     }
@@ -52,7 +53,7 @@ impl<'a, T: DenseKernels> Panels<'a, T> {
         T: Scalar,
     {
         let (columns, depth) = matrix.shape();
-        Self::fill(depth, columns, room, |row, first, values| {
+        Self::fill(PanelWidths::of::<T>(), (depth, columns), room, |row, first, values| {
             let sources = matrix.as_slice()[first * depth..].chunks_exact(depth);
             for (value, source) in values.iter_mut().zip(sources) {
                 *value = source[row];
@@ -70,9 +71,13 @@ impl<'a, T: DenseKernels> Panels<'a, T> {
     }
 
     /// `write(row, first column, values)` writes a part of a row.
-    fn fill(depth: usize, columns: usize, room: &'a mut [T], write: impl Fn(usize, usize, &mut [T])) -> Self {
-        assert_eq!(room.len(), Self::length(depth, columns), "panels: length");
-        let widths = PanelWidths::of::<T>();
+    fn fill(
+        widths: PanelWidths,
+        (depth, columns): (usize, usize),
+        room: &'a mut [T],
+        write: impl Fn(usize, usize, &mut [T]),
+    ) -> Self {
+        assert_eq!(room.len(), widths.length(depth, columns), "panels: length");
         let mut rest = &mut *room;
         for first in (0..columns).step_by(widths.panel) {
             let count = widths.panel.min(columns - first);
@@ -89,25 +94,32 @@ impl<'a, T: DenseKernels> Panels<'a, T> {
     }
 }
 
-/// How many columns panels and registers have on this processor.
+/// How many columns panels and registers have.
 struct PanelWidths {
     panel: usize,
     register: usize,
 }
 
 impl PanelWidths {
+    /// On this processor.
     fn of<T: Lanes>() -> Self {
-        struct Widths<T>(std::marker::PhantomData<T>);
-        impl<T: Lanes> WithSimd for Widths<T> {
-            type Output = PanelWidths;
+        pulp::Arch::new().dispatch(FindWidths(PhantomData::<T>))
+    }
 
-            #[inline(always)]
-            fn with_simd<S: Simd>(self, _: S) -> PanelWidths {
-                let register = T::lanes::<S>();
-                PanelWidths { panel: most_registers::<S>() * register, register }
-            }
-        }
-        pulp::Arch::new().dispatch(Widths(std::marker::PhantomData::<T>))
+    fn length(&self, depth: usize, columns: usize) -> usize {
+        depth * columns.next_multiple_of(self.register)
+    }
+}
+
+struct FindWidths<T>(PhantomData<T>);
+
+impl<T: Lanes> WithSimd for FindWidths<T> {
+    type Output = PanelWidths;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> PanelWidths {
+        let register = T::lanes::<S>();
+        PanelWidths { panel: most_registers::<S>() * register, register }
     }
 }
 
@@ -230,5 +242,63 @@ impl<T: Lanes> Panel<'_, T> {
             add_step(simd, &mut tile, values, load(right));
         }
         store(simd, tile, accumulate, (&mut output[row * columns + self.first..], columns), self.count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gemm::product;
+    use crate::kernels::transposed::{Part, TransposedProduct};
+    use crate::testing::random_matrix;
+
+    /// Both kernels with the registers of `S`, whatever this processor would choose.
+    struct BothKernels;
+
+    impl WithSimd for BothKernels {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) {
+            for (rows, depth, columns) in [(13, 7, 5), (20, 130, 37), (70, 64, 64)] {
+                let [left, right, tall] = [(rows, depth), (depth, columns), (rows, columns)]
+                    .map(|(rows, columns)| random_matrix(rows, columns, (rows + columns) as u64));
+                let widths = FindWidths(PhantomData::<f64>).with_simd(simd);
+                let mut room = vec![f64::NAN; widths.length(depth, columns)];
+                let panels = Panels::fill(widths, (depth, columns), &mut room, |row, first, values| {
+                    values.copy_from_slice(&right.row(row)[first..][..values.len()]);
+                });
+                let mut output = Matrix::zeros(rows, columns);
+                Multiply {
+                    output: output.as_mut_slice(),
+                    accumulate: Accumulate::Replace,
+                    left: left.as_slice(),
+                    right: panels,
+                }
+                .with_simd(simd);
+                assert!(output.max_difference(&product(&left, &right)) < 1e-11);
+
+                let mut output = Matrix::zeros(depth, columns);
+                TransposedProduct {
+                    output: output.as_mut_slice(),
+                    accumulate: Accumulate::Replace,
+                    left: (left.as_slice(), depth, 0..depth),
+                    right: (tall.as_slice(), columns),
+                    part: Part::All,
+                }
+                .with_simd(simd);
+                assert!(output.max_difference(&product(&left.transposed(), &tall)) < 1e-11);
+            }
+        }
+    }
+
+    /// Other processors have other registers.
+    #[test]
+    fn narrower_registers_give_the_same_products() {
+        Simd::vectorize(pulp::Scalar, BothKernels);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            Simd::vectorize(simd, BothKernels);
+        }
     }
 }
