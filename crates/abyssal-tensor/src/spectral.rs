@@ -158,12 +158,8 @@ impl<T: Scalar> SpectralWorkspace<T> {
         let work = 2 * dimension * dimension;
         let data = [first.as_mut_slice(), second.as_mut_slice()];
         for_each_block_of(data, dimension, work, |row, [first, second]| {
-            T::multiply(
-                first,
-                Accumulate::Replace,
-                rows_of(vectors, row, first.len() / dimension),
-                gradients,
-            );
+            let source = rows_of(vectors, row, first.len() / dimension);
+            T::multiply(first, Accumulate::Replace, source, gradients);
             T::multiply(second, Accumulate::Replace, first, columns);
             for (row, values) in (row..).zip(second.chunks_exact_mut(dimension)) {
                 quotients.scale(row, values);

@@ -6,9 +6,9 @@ use std::ops::Range;
 use prefetch_index::prefetch_index;
 use pulp::{Simd, WithSimd};
 
+use super::Accumulate;
 use super::lanes::Lanes;
 use super::tile::{FEWER_ROWS, ROWS, add_step, load, most_registers, store, zeros};
-use super::{Accumulate, DenseKernels};
 use crate::{Matrix, Scalar};
 
 /// So many rows of a panel are used together: with the widest registers they are 32 KiB, which the first-level cache holds.
@@ -24,7 +24,7 @@ pub struct Panels<'a, T> {
     columns: usize,
 }
 
-impl<'a, T: DenseKernels> Panels<'a, T> {
+impl<'a, T: Scalar> Panels<'a, T> {
     /// How many values the panels of a d×e matrix take.
     pub fn length(depth: usize, columns: usize) -> usize {
         PanelWidths::of::<T>().length(depth, columns)
@@ -34,10 +34,7 @@ impl<'a, T: DenseKernels> Panels<'a, T> {
     ///
     /// # Panics
     /// If it is of another length.
-    pub fn new(matrix: &Matrix<T>, room: &'a mut [T]) -> Self
-    where
-        T: Scalar,
-    {
+    pub fn new(matrix: &Matrix<T>, room: &'a mut [T]) -> Self {
         let (depth, columns) = matrix.shape();
         Self::fill(PanelWidths::of::<T>(), (depth, columns), room, |row, first, values| {
             values.copy_from_slice(&matrix.row(row)[first..][..values.len()]);
@@ -48,10 +45,7 @@ impl<'a, T: DenseKernels> Panels<'a, T> {
     ///
     /// # Panics
     /// If the memory is of another length.
-    pub fn transposed(matrix: &Matrix<T>, room: &'a mut [T]) -> Self
-    where
-        T: Scalar,
-    {
+    pub fn transposed(matrix: &Matrix<T>, room: &'a mut [T]) -> Self {
         let (columns, depth) = matrix.shape();
         Self::fill(PanelWidths::of::<T>(), (depth, columns), room, |row, first, values| {
             let sources = matrix.as_slice()[first * depth..].chunks_exact(depth);

@@ -14,18 +14,20 @@ pub(crate) struct Packed<T: Scalar> {
 impl<T: Scalar> Packed<T> {
     /// A matrix.
     pub fn new(matrix: &Matrix<T>, pool: &Pool<T>) -> Self {
-        let (depth, columns) = matrix.shape();
-        let mut values = pool.take(1, Panels::<T>::length(depth, columns));
-        Panels::new(matrix, values.as_mut_slice());
-        Self { values, depth, columns }
+        let mut packed = Self::room(matrix.shape(), pool);
+        Panels::new(matrix, packed.values.as_mut_slice());
+        packed
     }
 
     /// The transpose of a matrix.
     pub fn transposed(matrix: &Matrix<T>, pool: &Pool<T>) -> Self {
-        let (columns, depth) = matrix.shape();
-        let mut values = pool.take(1, Panels::<T>::length(depth, columns));
-        Panels::transposed(matrix, values.as_mut_slice());
-        Self { values, depth, columns }
+        let mut packed = Self::room((matrix.columns(), matrix.rows()), pool);
+        Panels::transposed(matrix, packed.values.as_mut_slice());
+        packed
+    }
+
+    fn room((depth, columns): (usize, usize), pool: &Pool<T>) -> Self {
+        Self { values: pool.take(1, Panels::<T>::length(depth, columns)), depth, columns }
     }
 
     /// How many columns the matrix has.
