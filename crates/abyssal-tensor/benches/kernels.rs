@@ -91,8 +91,8 @@ mod dense {
         let (left, right): (_, Matrix<f32>) = (tall(width), random_matrix(width, width, 2).cast());
         let mut output = Matrix::zeros(NODES, width);
         let operations = ItemsCount::new(2 * NODES * width * width);
-        let mut room = vec![0.0; Panels::<f32>::length(width, width)];
-        let right = Panels::new(&right, &mut room);
+        let mut room = Matrix::zeros(1, Panels::<f32>::length(width, width));
+        let right = Panels::new(&right, room.as_mut_slice());
         bencher.counter(operations).bench_local(|| multiply_into(&left, right, &mut output));
     }
 
@@ -101,11 +101,11 @@ mod dense {
     fn transposed_product(bencher: Bencher, width: usize) {
         let (left, right) = (tall(width), tall(width));
         let mut output = Matrix::zeros(width, width);
-        let mut scratch = vec![0.0; transposed_product_scratch(NODES, width, width)];
+        let mut scratch = Matrix::zeros(1, transposed_product_scratch(NODES, width, width));
         let operations = ItemsCount::new(2 * NODES * width * width);
         bencher
             .counter(operations)
-            .bench_local(|| transposed_product_into(&left, &right, &mut output, &mut scratch));
+            .bench_local(|| transposed_product_into(&left, &right, &mut output, scratch.as_mut_slice()));
     }
 
     /// `XᵀX`, half of which is enough.
@@ -113,9 +113,9 @@ mod dense {
     fn gram(bencher: Bencher, width: usize) {
         let input = tall(width);
         let mut output = Matrix::zeros(width, width);
-        let mut scratch = vec![0.0; transposed_product_scratch(NODES, width, width)];
+        let mut scratch = Matrix::zeros(1, transposed_product_scratch(NODES, width, width));
         let operations = ItemsCount::new(NODES * width * (width + 1));
-        bencher.counter(operations).bench_local(|| gram_into(&input, &mut output, &mut scratch));
+        bencher.counter(operations).bench_local(|| gram_into(&input, &mut output, scratch.as_mut_slice()));
     }
 }
 
@@ -125,8 +125,8 @@ mod spectral {
     fn gram_of(width: usize) -> Matrix<f32> {
         let input = tall(width);
         let mut gram = Matrix::zeros(width, width);
-        let mut scratch = vec![0.0; transposed_product_scratch(NODES, width, width)];
-        gram_into(&input, &mut gram, &mut scratch);
+        let mut scratch = Matrix::zeros(1, transposed_product_scratch(NODES, width, width));
+        gram_into(&input, &mut gram, scratch.as_mut_slice());
         gram
     }
 
