@@ -15,7 +15,7 @@ use crate::elementwise::{add_rows, scale};
 use crate::gemm::{mirror_lower, transposed_product_scratch};
 use crate::kernels::Accumulate;
 use crate::parallel::{even_share, partial_count, sum_over_rows, sum_while_writing};
-use crate::tape::{Backward, Buffer, Gradients, Kept, Packed, Pool, Slot, Tape, Value, Variable};
+use crate::tape::{Backward, Buffer, Gradients, Kept, Note, Packed, Pool, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar, SparseOperator, TensorError};
 
@@ -68,36 +68,48 @@ impl<T: Scalar> Tape<'_, T> {
         let pool = self.pool();
         let weights @ [alpha, _, _] = layer.mixture.weights();
         let packed = Packed::new(weight, pool);
-        let mut shift = mean_of_convolution(operator, hidden, &packed, pool);
-        scale(&mut shift, alpha);
-        let shift = shift.as_slice();
-
         let (connecting, mut states) = self.connecting(weights, memory, hidden, connections);
-        let mut combined = pool.take(rows, columns);
+        let (mut combined, mut output) = (pool.take(rows, columns), pool.take(rows, columns));
         let mut gram = pool.take(columns, columns);
+        let (shift, noted) = match self.recall() {
+            Some(Note { shift: Some(shift), whitening }) => {
+                let whitener = self.whitener_again(&layer.normalization, whitening);
+                let rule = whitener.rule(&layer.normalization, dropout);
+                (shift, Some((whitener, rule)))
+            }
+            _ => {
+                let mut shift = mean_of_convolution(operator, hidden, &packed, pool);
+                scale(&mut shift, alpha);
+                (shift, None)
+            }
+        };
         pool.stock(chunk_rows(columns), columns);
         {
-            let mut partials = pool.take(1, transposed_product_scratch(rows, columns, columns));
-            let (total, partials) = (gram.as_mut_slice(), partials.as_mut_slice());
-            let work = columns * columns * 2;
+            let sums = if noted.is_some() { 0 } else { columns * columns };
+            let mut partials = pool.take(partial_count(rows), sums.max(1));
+            let (total, partials) = (&mut gram.as_mut_slice()[..sums], partials.as_mut_slice());
+            let (work, shift) = (columns * columns * 2, shift.as_slice());
             // Rows of A·H, which `block` has room for, then of A·H·W.
             let convolve = |range: &Range<usize>, block: &mut [T], product: &mut [T]| {
                 operator.matrix().multiply_rows_into(range.start, hidden, block);
                 T::multiply(product, Accumulate::Replace, block, packed.panels());
             };
-            let add_gram = |accumulate, block: &[T], partial: &mut [T]| {
-                T::gram_lower(partial, accumulate, (block, columns));
+            // What is done with rows of B while they are close: if M is known, that is all there is to do.
+            let finish = |first, accumulate, block: &[T], output: &mut [T], partial: &mut [T]| match &noted {
+                Some((_, rule)) => rule.apply(first, block, output),
+                None => T::gram_lower(partial, accumulate, (block, columns)),
             };
             match &mut states {
                 States::Running(last, initial) => {
-                    let data = [&mut combined, last, initial].map(|buffer| buffer.as_mut_slice());
+                    let data =
+                        [&mut combined, &mut output, last, initial].map(|buffer| buffer.as_mut_slice());
                     sum_while_writing((data, columns), work, total, partials, |range, blocks, partial| {
                         let mut product = pool.take(chunk_rows(columns), columns);
                         for_each_chunk(
                             range,
                             blocks,
                             columns,
-                            |range, accumulate, [block, last, initial]| {
+                            |range, accumulate, [block, output, last, initial]| {
                                 let product = &mut product.as_mut_slice()[..block.len()];
                                 convolve(&range, block, product);
                                 let hidden = &hidden.as_slice()[range.start * columns..range.end * columns];
@@ -106,31 +118,40 @@ impl<T: Scalar> Tape<'_, T> {
                                     shift,
                                     (block, last, initial),
                                 );
-                                add_gram(accumulate, block, partial);
+                                finish(range.start, accumulate, block, output, partial);
                             },
                         );
                     });
                 }
                 States::Unchanged(last, initial) => {
-                    let data = ([combined.as_mut_slice()], columns);
+                    let data = ([combined.as_mut_slice(), output.as_mut_slice()], columns);
                     sum_while_writing(data, work, total, partials, |range, blocks, partial| {
                         let mut product = pool.take(chunk_rows(columns), columns);
-                        for_each_chunk(range, blocks, columns, |range, accumulate, [block]| {
+                        for_each_chunk(range, blocks, columns, |range, accumulate, [block, output]| {
                             let product = &mut product.as_mut_slice()[..block.len()];
                             convolve(&range, block, product);
                             let values = range.start * columns..range.end * columns;
                             let states = (&last.as_slice()[values.clone()], &initial.as_slice()[values]);
                             connecting.combine(product, shift, states, block);
-                            add_gram(accumulate, block, partial);
+                            finish(range.start, accumulate, block, output, partial);
                         });
                     });
                 }
             }
         }
-        mirror_lower(&mut gram);
         let combined = Value::Computed(Arc::new(combined));
+        let (whitener, rule) = match noted {
+            Some(noted) => noted,
+            None => {
+                mirror_lower(&mut gram);
+                let whitener = self.whitener(&layer.normalization, &gram, Some(shift))?;
+                let rule = whitener.rule(&layer.normalization, dropout);
+                self.apply(&rule, &combined, &mut output);
+                (whitener, rule)
+            }
+        };
         let Normalized { output, recipe, way_back } =
-            self.normalize(&layer.normalization, &combined, &gram, dropout)?;
+            self.normalized(layer.normalization.whitening, &combined, (whitener, rule), output);
         let [old_last, old_initial] = connecting.old;
         let inputs = [hidden.slot, weight.slot, old_last, old_initial];
         let slots = [self.state_slot(&inputs), self.state_slot(&inputs)];

@@ -10,11 +10,12 @@ use crate::elementwise::scale;
 use crate::gemm::{gram_into, rows_of, transposed_product_scratch};
 use crate::kernels::Accumulate;
 use crate::parallel::{for_each_block, for_each_block_of, sum_while_writing};
-use crate::spectral::Whitening;
+use crate::spectral::{Spectrum, Whitening};
 use crate::tape::{
-    Backward, Buffer, Gradients, Packed, Pool, PooledSpectrum, Recipe, Slot, Tape, Value, Variable,
+    Backward, Buffer, Gradients, Note, NotedWhitening, Packed, Pool, PooledSpectrum, Recipe, Slot, Tape,
+    Value, Variable,
 };
-use crate::{Scalar, TensorError};
+use crate::{Matrix, Scalar, TensorError};
 
 /// Whether gradients flow through the whitening matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,54 +56,130 @@ impl<T: Scalar> Tape<'_, T> {
         if normalization.whitening.is_identity(columns) {
             return Ok(self.activate(input, None, normalization.activation, dropout));
         }
-        let mut gram = self.pool().take(columns, columns);
-        {
-            let mut scratch = self.pool().take(1, transposed_product_scratch(rows, columns, columns));
-            gram_into(input, &mut gram, scratch.as_mut_slice());
-        }
+        let whitener = match self.recall() {
+            Some(note) => self.whitener_again(normalization, note.whitening),
+            None => {
+                let mut gram = self.pool().take(columns, columns);
+                let mut scratch = self.pool().take(1, transposed_product_scratch(rows, columns, columns));
+                gram_into(input, &mut gram, scratch.as_mut_slice());
+                self.whitener(normalization, &gram, None)?
+            }
+        };
+        let rule = whitener.rule(normalization, dropout);
+        let mut output = self.pool().take(rows, columns);
+        self.apply(&rule, input, &mut output);
         let Normalized { output, recipe, way_back } =
-            self.normalize(normalization, &input.value, &gram, dropout)?;
+            self.normalized(normalization.whitening, &input.value, (whitener, rule), output);
         let output = self.record(output, &[input.slot], || SoftNormalize { input: input.slot, way_back });
         Ok(Variable { recipe, ..output })
     }
 
-    /// `H = dropout(σ(B·M))` where `BᵀB` is known.
+    /// `M` where `BᵀB` is known; a run once more will be told it, and what else the layer found out.
     ///
     /// # Errors
     /// If `BᵀB` holds infinity or NaN.
-    pub(super) fn normalize(
+    pub(super) fn whitener(
         &self,
         normalization: &SoftNormalization,
-        input: &Value<T>,
         gram: &Buffer<T>,
-        dropout: Option<Dropout>,
-    ) -> Result<Normalized<T>, TensorError> {
-        let SoftNormalization { whitening, gradient, activation } = *normalization;
-        let (rows, columns) = input.shape();
+        shift: Option<Buffer<T>>,
+    ) -> Result<Whitener<T>, TensorError> {
+        let columns = gram.columns();
         let mut spectrum = self.pool().take_spectrum(columns);
+        self.pool().with_workspace(columns, |workspace| workspace.decompose(gram, &mut spectrum))?;
+        let matrix = self.whitening_matrix(normalization, &spectrum);
+        let mut spectrum = (normalization.gradient == Gradient::Full).then_some(spectrum);
+        self.note(|| {
+            // Nobody goes back along a tape that is run once more.
+            let whitening = match spectrum.take() {
+                Some(spectrum) => NotedWhitening::Spectrum(spectrum),
+                None => NotedWhitening::Matrix(Arc::clone(&matrix)),
+            };
+            Note { shift, whitening }
+        });
+        Ok(Whitener { matrix, spectrum })
+    }
+
+    /// The same `M` as it was noted.
+    pub(super) fn whitener_again(
+        &self,
+        normalization: &SoftNormalization,
+        noted: NotedWhitening<T>,
+    ) -> Whitener<T> {
+        match noted {
+            NotedWhitening::Matrix(matrix) => Whitener { matrix, spectrum: None },
+            NotedWhitening::Spectrum(spectrum) => {
+                Whitener { matrix: self.whitening_matrix(normalization, &spectrum), spectrum: Some(spectrum) }
+            }
+        }
+    }
+
+    fn whitening_matrix(&self, normalization: &SoftNormalization, spectrum: &Spectrum<T>) -> Arc<Packed<T>> {
+        let columns = spectrum.values.len();
         let mut matrix = self.pool().take(columns, columns);
         self.pool().with_workspace(columns, |workspace| {
-            workspace.decompose(gram, &mut spectrum)?;
-            workspace.whitening_matrix(&whitening, &spectrum, &mut matrix);
-            Ok(())
-        })?;
-        let matrix = Arc::new(Packed::new(&matrix, self.pool()));
-        let application =
-            Application { input: input.clone(), matrix: Arc::clone(&matrix), activation, dropout };
-        let mut output = self.pool().take(rows, columns);
-        for_each_block(output.as_mut_slice(), columns, columns * columns, |first, block| {
-            application.write_rows(first, block);
+            workspace.whitening_matrix(&normalization.whitening, spectrum, &mut matrix);
         });
+        Arc::new(Packed::new(&matrix, self.pool()))
+    }
+
+    /// All rows of `H`.
+    pub(super) fn apply(&self, rule: &Rule<T>, input: &Matrix<T>, output: &mut Buffer<T>) {
+        let columns = input.columns();
+        for_each_block(output.as_mut_slice(), columns, columns * columns, |first, block| {
+            rule.apply(first, rows_of(input, first, block.len() / columns), block);
+        });
+    }
+
+    /// An embedding that was normalised, with its way back.
+    pub(super) fn normalized(
+        &self,
+        whitening: Whitening,
+        input: &Value<T>,
+        (whitener, rule): (Whitener<T>, Rule<T>),
+        output: Buffer<T>,
+    ) -> Normalized<T> {
+        let Whitener { matrix, spectrum } = whitener;
         let output = Arc::new(output);
-        let exact = (gradient == Gradient::Full).then(|| Exact { input: input.clone(), whitening, spectrum });
+        let exact = spectrum.map(|spectrum| Exact { input: input.clone(), whitening, spectrum });
         // Without exact gradients, B would be kept for this alone.
         let again = self.wants_recipes() && exact.is_some();
         let mask = match again {
-            true => Mask::small(activation, dropout, &output, self.pool()),
-            false => Mask::new(activation, dropout, &output),
+            true => Mask::small(rule.activation, rule.dropout, &output, self.pool()),
+            false => Mask::new(rule.activation, rule.dropout, &output),
         };
-        let recipe = again.then(|| Arc::new(application) as Arc<dyn Recipe<T>>);
-        Ok(Normalized { output, recipe, way_back: WayBack { matrix, exact, mask } })
+        let recipe =
+            again.then(|| Arc::new(Application { input: input.clone(), rule }) as Arc<dyn Recipe<T>>);
+        Normalized { output, recipe, way_back: WayBack { matrix, exact, mask } }
+    }
+}
+
+/// `M`, and what it is made of where gradients flow through it.
+pub(super) struct Whitener<T: Scalar> {
+    matrix: Arc<Packed<T>>,
+    spectrum: Option<PooledSpectrum<T>>,
+}
+
+impl<T: Scalar> Whitener<T> {
+    /// How it is applied.
+    pub(super) fn rule(&self, normalization: &SoftNormalization, dropout: Option<Dropout>) -> Rule<T> {
+        Rule { matrix: Arc::clone(&self.matrix), activation: normalization.activation, dropout }
+    }
+}
+
+/// `H = dropout(σ(B·M))` where `M` is known.
+#[derive(Clone)]
+pub(super) struct Rule<T: Scalar> {
+    matrix: Arc<Packed<T>>,
+    activation: Activation,
+    dropout: Option<Dropout>,
+}
+
+impl<T: Scalar> Rule<T> {
+    /// Some rows of `H` from those of `B`, from row `first` on.
+    pub(super) fn apply(&self, first: usize, input: &[T], rows: &mut [T]) {
+        T::multiply(rows, Accumulate::Replace, input, self.matrix.panels());
+        finish(self.activation, self.dropout, first * self.matrix.columns(), rows);
     }
 }
 
@@ -113,20 +190,16 @@ pub(super) struct Normalized<T: Scalar> {
     pub(super) way_back: WayBack<T>,
 }
 
-/// `H = dropout(σ(B·M))` where `M` is known.
+/// An embedding that can be normalised again.
 struct Application<T: Scalar> {
     input: Value<T>,
-    matrix: Arc<Packed<T>>,
-    activation: Activation,
-    dropout: Option<Dropout>,
+    rule: Rule<T>,
 }
 
 impl<T: Scalar> Recipe<T> for Application<T> {
     fn write_rows(&self, first: usize, rows: &mut [T]) {
-        let columns = self.matrix.columns();
-        let source = rows_of(&self.input, first, rows.len() / columns);
-        T::multiply(rows, Accumulate::Replace, source, self.matrix.panels());
-        finish(self.activation, self.dropout, first * columns, rows);
+        let count = rows.len() / self.input.columns();
+        self.rule.apply(first, rows_of(&self.input, first, count), rows);
     }
 }
 
@@ -231,7 +304,7 @@ mod tests {
     fn frozen(input: &Matrix<f64>, whitening: Whitening) -> Arc<Matrix<f64>> {
         let gram = product(&input.transposed(), input);
         let mut workspace = crate::spectral::SpectralWorkspace::new(gram.rows());
-        let mut spectrum = crate::spectral::Spectrum::new(gram.rows());
+        let mut spectrum = Spectrum::new(gram.rows());
         workspace.decompose(&gram, &mut spectrum).unwrap();
         let mut matrix = Matrix::zeros(gram.rows(), gram.rows());
         workspace.whitening_matrix(&whitening, &spectrum, &mut matrix);

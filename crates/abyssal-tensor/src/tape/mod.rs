@@ -8,6 +8,7 @@
 mod flags;
 mod gradients;
 mod kept;
+mod notes;
 mod packed;
 mod pool;
 mod stretch;
@@ -19,6 +20,8 @@ use std::sync::Arc;
 pub(crate) use flags::Flags;
 pub use gradients::Gradients;
 pub(crate) use kept::{Kept, Recipe};
+use notes::Notes;
+pub(crate) use notes::{Note, NotedWhitening};
 pub(crate) use packed::Packed;
 pub(crate) use pool::PooledSpectrum;
 pub use pool::{Buffer, Pool};
@@ -81,6 +84,7 @@ pub struct Tape<'a, T: Scalar> {
     steps: RefCell<Vec<Option<Box<dyn Backward<T> + 'a>>>>,
     /// Slots of second outputs, whose gradients the step right after them takes.
     states: RefCell<Vec<usize>>,
+    notes: Notes<T>,
 }
 
 impl<'a, T: Scalar> Tape<'a, T> {
@@ -91,12 +95,28 @@ impl<'a, T: Scalar> Tape<'a, T> {
 
     /// A tape for evaluation: nothing is remembered.
     pub fn inference(pool: &Pool<T>) -> Self {
-        Self { pool: pool.clone(), recording: false, steps: RefCell::default(), states: RefCell::default() }
+        Self {
+            pool: pool.clone(),
+            recording: false,
+            steps: RefCell::default(),
+            states: RefCell::default(),
+            notes: Notes::None,
+        }
     }
 
     /// Whether an output should come with a [`Recipe`], if there is one.
     pub(crate) fn wants_recipes(&self) -> bool {
         self.recording && self.pool.sparing
+    }
+
+    /// Notes what an operation found out, if it will be run once more.
+    pub(crate) fn note(&self, note: impl FnOnce() -> Note<T>) {
+        self.notes.make(note);
+    }
+
+    /// What the operation noted when it was run before, if it was.
+    pub(crate) fn recall(&self) -> Option<Note<T>> {
+        self.notes.read()
     }
 
     /// The store of buffers this tape takes from.
