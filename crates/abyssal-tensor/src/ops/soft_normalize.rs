@@ -168,7 +168,6 @@ impl<T: Scalar> Whitener<T> {
 }
 
 /// `H = dropout(σ(B·M))` where `M` is known.
-#[derive(Clone)]
 pub(super) struct Rule<T: Scalar> {
     matrix: Arc<Packed<T>>,
     activation: Activation,
