@@ -32,12 +32,12 @@ pub(super) enum Notes<T: Scalar> {
 
 impl<T: Scalar> Notes<T> {
     /// Notes that are to be made.
-    pub(super) fn to_make() -> Self {
+    pub(super) fn empty() -> Self {
         Self::Made(RefCell::default())
     }
 
     /// Notes that were made, to be read.
-    pub(super) fn to_read(self) -> Self {
+    pub(super) fn into_readable(self) -> Self {
         match self {
             Self::Made(notes) => Self::Read(RefCell::new(notes.into_inner().into_iter())),
             other => other,

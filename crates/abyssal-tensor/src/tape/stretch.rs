@@ -26,9 +26,9 @@ impl<'a, T: Scalar> Tape<'a, T> {
             return run(self, &inputs);
         }
         let detached: Vec<Variable<T>> = inputs.iter().map(Variable::detached).collect();
-        let there = Tape { notes: Notes::to_make(), ..Tape::inference(&self.pool) };
+        let there = Tape { notes: Notes::empty(), ..Tape::inference(&self.pool) };
         let outputs = run(&there, &detached)?;
-        let notes = there.notes.to_read();
+        let notes = there.notes.into_readable();
         let slots: Vec<Slot> = inputs.iter().map(|input| input.slot).collect();
         // As with the states of other operations: those of the further outputs come before the step that takes them.
         let further: Vec<Slot> = outputs.iter().skip(1).map(|_| self.state_slot(&slots)).collect();
