@@ -9,7 +9,7 @@ impl<'a, T: Scalar> Tape<'a, T> {
     /// Runs a stretch of the pass of which only what goes in and what comes out is kept.
     ///
     /// On the way back it is run once more, recorded, and differentiated. So a pass of `s` stretches needs the memory of one
-    /// stretch and `s` sets of outputs, for one more forward pass, which is shorter for what was [noted](Tape::note) on the
+    /// stretch and `s` sets of outputs, for one more forward pass, which is shorter for what its layers noted on the
     /// way there; the gradients have the same bits as without.
     ///
     /// `inputs` are all variables on this tape that the stretch reads. It must compute the same every time it is run. Of its
