@@ -73,9 +73,7 @@ impl<T: Scalar> Tape<'_, T> {
         let mut gram = pool.take(columns, columns);
         let (shift, noted) = match self.recall() {
             Some(Note { shift: Some(shift), whitening }) => {
-                let whitener = self.whitener_again(&layer.normalization, whitening);
-                let rule = whitener.rule(&layer.normalization, dropout);
-                (shift, Some((whitener, rule)))
+                (shift, Some(self.whitener_again(&layer.normalization, whitening, dropout)))
             }
             _ => {
                 let mut shift = mean_of_convolution(operator, hidden, &packed, pool);
@@ -96,7 +94,7 @@ impl<T: Scalar> Tape<'_, T> {
             };
             // What is done with rows of B while they are close: if M is known, that is all there is to do.
             let finish = |first, accumulate, block: &[T], output: &mut [T], partial: &mut [T]| match &noted {
-                Some((_, rule)) => rule.apply(first, block, output),
+                Some(whitener) => whitener.rule.apply(first, block, output),
                 None => T::gram_lower(partial, accumulate, (block, columns)),
             };
             match &mut states {
@@ -140,18 +138,17 @@ impl<T: Scalar> Tape<'_, T> {
             }
         }
         let combined = Value::Computed(Arc::new(combined));
-        let (whitener, rule) = match noted {
-            Some(noted) => noted,
+        let whitener = match noted {
+            Some(whitener) => whitener,
             None => {
                 mirror_lower(&mut gram);
-                let whitener = self.whitener(&layer.normalization, &gram, Some(shift))?;
-                let rule = whitener.rule(&layer.normalization, dropout);
-                self.apply(&rule, &combined, &mut output);
-                (whitener, rule)
+                let whitener = self.whitener(&layer.normalization, &gram, Some(shift), dropout)?;
+                self.apply(&whitener.rule, &combined, &mut output);
+                whitener
             }
         };
         let Normalized { output, recipe, way_back } =
-            self.normalized(layer.normalization.whitening, &combined, (whitener, rule), output);
+            self.normalized(&layer.normalization, &combined, whitener, output);
         let [old_last, old_initial] = connecting.old;
         let inputs = [hidden.slot, weight.slot, old_last, old_initial];
         let slots = [self.state_slot(&inputs), self.state_slot(&inputs)];

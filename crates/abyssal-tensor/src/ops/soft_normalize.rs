@@ -57,19 +57,18 @@ impl<T: Scalar> Tape<'_, T> {
             return Ok(self.activate(input, None, normalization.activation, dropout));
         }
         let whitener = match self.recall() {
-            Some(note) => self.whitener_again(normalization, note.whitening),
+            Some(note) => self.whitener_again(normalization, note.whitening, dropout),
             None => {
                 let mut gram = self.pool().take(columns, columns);
                 let mut scratch = self.pool().take(1, transposed_product_scratch(rows, columns, columns));
                 gram_into(input, &mut gram, scratch.as_mut_slice());
-                self.whitener(normalization, &gram, None)?
+                self.whitener(normalization, &gram, None, dropout)?
             }
         };
-        let rule = whitener.rule(normalization, dropout);
         let mut output = self.pool().take(rows, columns);
-        self.apply(&rule, input, &mut output);
+        self.apply(&whitener.rule, input, &mut output);
         let Normalized { output, recipe, way_back } =
-            self.normalized(normalization.whitening, &input.value, (whitener, rule), output);
+            self.normalized(normalization, &input.value, whitener, output);
         let output = self.record(output, &[input.slot], || SoftNormalize { input: input.slot, way_back });
         Ok(Variable { recipe, ..output })
     }
@@ -83,6 +82,7 @@ impl<T: Scalar> Tape<'_, T> {
         normalization: &SoftNormalization,
         gram: &Buffer<T>,
         shift: Option<Buffer<T>>,
+        dropout: Option<Dropout>,
     ) -> Result<Whitener<T>, TensorError> {
         let columns = gram.columns();
         let mut spectrum = self.pool().take_spectrum(columns);
@@ -97,7 +97,7 @@ impl<T: Scalar> Tape<'_, T> {
             };
             Note { shift, whitening }
         });
-        Ok(Whitener { matrix, spectrum })
+        Ok(Whitener { rule: Rule { matrix, activation: normalization.activation, dropout }, spectrum })
     }
 
     /// The same `M` as it was noted.
@@ -105,13 +105,15 @@ impl<T: Scalar> Tape<'_, T> {
         &self,
         normalization: &SoftNormalization,
         noted: NotedWhitening<T>,
+        dropout: Option<Dropout>,
     ) -> Whitener<T> {
-        match noted {
-            NotedWhitening::Matrix(matrix) => Whitener { matrix, spectrum: None },
+        let (matrix, spectrum) = match noted {
+            NotedWhitening::Matrix(matrix) => (matrix, None),
             NotedWhitening::Spectrum(spectrum) => {
-                Whitener { matrix: self.whitening_matrix(normalization, &spectrum), spectrum: Some(spectrum) }
+                (self.whitening_matrix(normalization, &spectrum), Some(spectrum))
             }
-        }
+        };
+        Whitener { rule: Rule { matrix, activation: normalization.activation, dropout }, spectrum }
     }
 
     fn whitening_matrix(&self, normalization: &SoftNormalization, spectrum: &Spectrum<T>) -> Arc<Packed<T>> {
@@ -134,13 +136,14 @@ impl<T: Scalar> Tape<'_, T> {
     /// An embedding that was normalised, with its way back.
     pub(super) fn normalized(
         &self,
-        whitening: Whitening,
+        normalization: &SoftNormalization,
         input: &Value<T>,
-        (whitener, rule): (Whitener<T>, Rule<T>),
+        whitener: Whitener<T>,
         output: Buffer<T>,
     ) -> Normalized<T> {
-        let Whitener { matrix, spectrum } = whitener;
-        let output = Arc::new(output);
+        let Whitener { rule, spectrum } = whitener;
+        let (output, matrix) = (Arc::new(output), Arc::clone(&rule.matrix));
+        let whitening = normalization.whitening;
         let exact = spectrum.map(|spectrum| Exact { input: input.clone(), whitening, spectrum });
         // Without exact gradients, B would be kept for this alone.
         let again = self.wants_recipes() && exact.is_some();
@@ -154,17 +157,10 @@ impl<T: Scalar> Tape<'_, T> {
     }
 }
 
-/// `M`, and what it is made of where gradients flow through it.
+/// How `M` is applied, and what it is made of where gradients flow through it.
 pub(super) struct Whitener<T: Scalar> {
-    matrix: Arc<Packed<T>>,
+    pub(super) rule: Rule<T>,
     spectrum: Option<PooledSpectrum<T>>,
-}
-
-impl<T: Scalar> Whitener<T> {
-    /// How it is applied.
-    pub(super) fn rule(&self, normalization: &SoftNormalization, dropout: Option<Dropout>) -> Rule<T> {
-        Rule { matrix: Arc::clone(&self.matrix), activation: normalization.activation, dropout }
-    }
 }
 
 /// `H = dropout(σ(B·M))` where `M` is known.
