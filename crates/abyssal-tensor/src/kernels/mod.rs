@@ -38,7 +38,21 @@ pub trait DenseKernels: Lanes {
     ///
     /// # Panics
     /// If the shapes do not fit.
-    fn multiply(output: &mut [Self], accumulate: Accumulate, left: &[Self], right: Panels<'_, Self>);
+    fn multiply(output: &mut [Self], accumulate: Accumulate, left: &[Self], right: Panels<'_, Self>) {
+        Self::multiply_fetching(output, accumulate, left, right, &[]);
+    }
+
+    /// As [`DenseKernels::multiply`], while what is read next is fetched from memory: matrices of the shape of C.
+    ///
+    /// # Panics
+    /// If the shapes do not fit.
+    fn multiply_fetching(
+        output: &mut [Self],
+        accumulate: Accumulate,
+        left: &[Self],
+        right: Panels<'_, Self>,
+        soon: &[&[Self]],
+    );
 
     /// `C = Xᵀ·Y` or `C += Xᵀ·Y` for a range of the columns of X: `left` is X with d and the range, `right` Y with e. Shapes: X is n×d,
     /// Y n×e, C as many rows as the range has × e.
@@ -65,8 +79,14 @@ pub trait DenseKernels: Lanes {
 macro_rules! kernels {
     ($type:ty) => {
         impl DenseKernels for $type {
-            fn multiply(output: &mut [Self], accumulate: Accumulate, left: &[Self], right: Panels<'_, Self>) {
-                Multiply { output, accumulate, left, right }.run();
+            fn multiply_fetching(
+                output: &mut [Self],
+                accumulate: Accumulate,
+                left: &[Self],
+                right: Panels<'_, Self>,
+                soon: &[&[Self]],
+            ) {
+                Multiply { output, accumulate, left, right, soon }.run();
             }
 
             fn multiply_transposed(

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Scalar;
 use crate::elementwise::{column_sums, scale, shift_and_scale};
 use crate::parallel::{for_each_block, for_each_block_of};
-use crate::tape::{Backward, Buffer, Gradients, Slot, Tape, Value, Variable};
+use crate::tape::{Backward, Buffer, Facts, Gradients, Slot, Tape, Value, Variable};
 use crate::vectorized::vectorized;
 
 /// What the centring operator `T` (subtract the column mean) is applied to.
@@ -80,7 +80,7 @@ impl<T: Scalar> Tape<'_, T> {
         for_each_block(output.as_mut_slice(), columns, 2 * columns, |first, block| {
             let start = first * columns;
             let input = &input.as_slice()[start..start + block.len()];
-            shifted_copy(block, T::ONE, input, mean.as_slice());
+            shifted_copy(block, input, mean.as_slice());
         });
         self.record(Arc::new(output), &[input.slot], || Center { input: input.slot })
     }
@@ -114,15 +114,17 @@ impl<T: Scalar> Tape<'_, T> {
                 let states = [output.as_mut_slice(), last.as_mut_slice(), initial.as_mut_slice()];
                 for_each_block_of(states, columns, 8 * columns, |first, [block, last, initial]| {
                     let range = first * columns..first * columns + block.len();
-                    let sources = (&input.as_slice()[range.clone()], &hidden.as_slice()[range]);
-                    connecting.take_up_and_combine(sources, shift.as_slice(), (block, last, initial));
+                    block.copy_from_slice(&input.as_slice()[range.clone()]);
+                    let hidden = &hidden.as_slice()[range];
+                    connecting.take_up_and_combine(hidden, shift.as_slice(), (block, last, initial));
                 });
             }
             States::Unchanged(last, initial) => {
                 for_each_block(output.as_mut_slice(), columns, 4 * columns, |first, block| {
                     let range = first * columns..first * columns + block.len();
-                    let states = (&last.as_slice()[range.clone()], &initial.as_slice()[range.clone()]);
-                    connecting.combine(&input.as_slice()[range], shift.as_slice(), states, block);
+                    block.copy_from_slice(&input.as_slice()[range.clone()]);
+                    let states = (&last.as_slice()[range.clone()], &initial.as_slice()[range]);
+                    connecting.combine(shift.as_slice(), states, block);
                 });
             }
         }
@@ -184,55 +186,65 @@ impl<T: Scalar> Tape<'_, T> {
 }
 
 vectorized! {
-    /// `last = p·last + hidden`, `initial += c·hidden`, `output = α·input - 1·shift + β·last + γ·initial`, in one pass:
-    /// the sources are `(input, hidden)`, the targets `(output, last, initial)`.
+    /// `last = p·last + hidden`, `initial += c·hidden`, `output = α·output - 1·shift + β·last + γ·initial`, in one pass: the targets are
+    /// `(output, last, initial)`.
     fn take_up_and_combine<'a, T>(
         weights: [T; 3],
         memory: (T, T),
-        sources: (&'a [T], &'a [T]),
+        hidden: &'a [T],
         shift: &'a [T],
         targets: (&'a mut [T], &'a mut [T], &'a mut [T]),
     ) {
-        let ([alpha, beta, gamma], (keep, share)) = (weights, memory);
+        let (keep, share) = memory;
         let width = shift.len().max(1);
         let states = targets.1.chunks_exact_mut(width).zip(targets.2.chunks_exact_mut(width));
-        let sources = sources.0.chunks_exact(width).zip(sources.1.chunks_exact(width));
-        for ((output, (last, initial)), (input, hidden)) in
-            targets.0.chunks_exact_mut(width).zip(states).zip(sources)
+        for ((output, (last, initial)), hidden) in
+            targets.0.chunks_exact_mut(width).zip(states).zip(hidden.chunks_exact(width))
         {
-            // Two short loops over a row that stays close: with all five arrays in one, the compiler
+            // Two short loops over a row that stays close: with all arrays in one, the compiler
             // gives up proving that they do not overlap, and does not vectorise.
             for ((last, initial), &hidden) in last.iter_mut().zip(&mut *initial).zip(hidden) {
                 *last = keep * *last + hidden;
                 *initial += share * hidden;
             }
-            let states = last.iter().zip(&*initial);
-            for ((output, (&last, &initial)), (&input, &shift)) in
-                output.iter_mut().zip(states).zip(input.iter().zip(shift))
-            {
-                *output = alpha * input - shift + (beta * last + gamma * initial);
-            }
+            combine_row(weights, shift, (last, initial), output);
         }
     }
 }
 
 vectorized! {
-    /// `output = α·input - 1·shift`.
-    fn shifted_copy<'a, T>(output: &'a mut [T], alpha: T, input: &'a [T], shift: &'a [T]) {
+    /// `output = α·output - 1·shift + β·last + γ·initial`.
+    fn combine<'a, T>(weights: [T; 3], shift: &'a [T], last: &'a [T], initial: &'a [T], output: &'a mut [T]) {
+        let width = shift.len().max(1);
+        let states = last.chunks_exact(width).zip(initial.chunks_exact(width));
+        for (output, states) in output.chunks_exact_mut(width).zip(states) {
+            combine_row(weights, shift, states, output);
+        }
+    }
+}
+
+/// One row of [`combine`].
+#[inline(always)]
+fn combine_row<T: Scalar>(
+    [alpha, beta, gamma]: [T; 3],
+    shift: &[T],
+    (last, initial): (&[T], &[T]),
+    output: &mut [T],
+) {
+    let states = last.iter().zip(initial);
+    for ((output, (&last, &initial)), &shift) in output.iter_mut().zip(states).zip(shift) {
+        *output = alpha * *output - shift + (beta * last + gamma * initial);
+    }
+}
+
+vectorized! {
+    /// `output = input - 1·shift`.
+    fn shifted_copy<'a, T>(output: &'a mut [T], input: &'a [T], shift: &'a [T]) {
         let width = shift.len().max(1);
         for (output, input) in output.chunks_exact_mut(width).zip(input.chunks_exact(width)) {
             for ((output, &input), &shift) in output.iter_mut().zip(input).zip(shift) {
-                *output = alpha * input - shift;
+                *output = input - shift;
             }
-        }
-    }
-}
-
-vectorized! {
-    /// `output += β·last + γ·initial`, while the block is still in the cache.
-    fn add_connections<'a, T>(output: &'a mut [T], beta: T, last: &'a [T], gamma: T, initial: &'a [T]) {
-        for ((output, &last), &initial) in output.iter_mut().zip(last).zip(initial) {
-            *output += beta * last + gamma * initial;
         }
     }
 }
@@ -278,7 +290,7 @@ impl<T: Scalar> States<T> {
                 (Value::Computed(Arc::new(last)), Value::Computed(Arc::new(initial)))
             }
         };
-        let variable = |value, slot| Variable { value, slot, recipe: None };
+        let variable = |value, slot| Variable { value, slot, facts: Facts::default() };
         Connections { last: variable(last, last_slot), initial: variable(initial, initial_slot) }
     }
 }
@@ -295,22 +307,20 @@ pub(super) struct Connecting<T> {
 }
 
 impl<T: Scalar> Connecting<T> {
-    /// Rows of `B = α·Z - 1·shift + β·S_last + γ·S_init`, with connections as they are.
-    pub(super) fn combine(&self, input: &[T], shift: &[T], (last, initial): (&[T], &[T]), output: &mut [T]) {
-        let [alpha, beta, gamma] = self.weights;
-        shifted_copy(output, alpha, input, shift);
-        add_connections(output, beta, last, gamma, initial);
+    /// Turns rows of `Z` into those of `B = α·Z - 1·shift + β·S_last + γ·S_init`, with connections as they are.
+    pub(super) fn combine(&self, shift: &[T], (last, initial): (&[T], &[T]), rows: &mut [T]) {
+        combine(self.weights, shift, last, initial, rows);
     }
 
-    /// The same after the connections have taken up `H`: the sources are rows of `(Z, H)`, the targets those of
-    /// `(B, S_last, S_init)`.
+    /// The same after the connections have taken up `H`: the targets are rows of `(Z, S_last, S_init)`, the first of which turn into
+    /// those of `B`.
     pub(super) fn take_up_and_combine(
         &self,
-        sources: (&[T], &[T]),
+        hidden: &[T],
         shift: &[T],
         targets: (&mut [T], &mut [T], &mut [T]),
     ) {
-        take_up_and_combine(self.weights, (self.keep, self.share), sources, shift, targets);
+        take_up_and_combine(self.weights, (self.keep, self.share), hidden, shift, targets);
     }
 
     /// Rows of the way back: `(B̄, S̄_last, S̄_init)` become `(Z̄, S̄_last, S̄_init)` of the layer before, and `hidden` is `H̄`.

@@ -8,14 +8,17 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::activate::keep_positive;
 use super::combine::{Connecting, States, pending_gradients};
-use super::soft_normalize::{Normalized, WayBack};
+use super::soft_normalize::{Normalized, Rule, WayBack};
 use super::{Centering, Connections, Dropout, Memory, Mixture, SoftNormalization};
 use crate::elementwise::{add_rows, scale};
-use crate::gemm::{mirror_lower, transposed_product_scratch};
+use crate::gemm::{mirror_lower, rows_of, transposed_product_scratch};
 use crate::kernels::Accumulate;
-use crate::parallel::{even_share, partial_count, sum_over_rows, sum_while_writing};
-use crate::tape::{Backward, Buffer, Gradients, Kept, Note, Packed, Pool, Slot, Tape, Value, Variable};
+use crate::parallel::{block_rows, even_share, partial_count, sum_over_rows, sum_while_writing};
+use crate::tape::{
+    Backward, Buffer, Facts, Gradients, Kept, Note, Packed, Pool, Slot, Tape, Value, Variable,
+};
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar, SparseOperator, TensorError};
 
@@ -76,7 +79,10 @@ impl<T: Scalar> Tape<'_, T> {
                 (shift, Some(self.whitener_again(&layer.normalization, whitening, dropout)))
             }
             _ => {
-                let mut shift = mean_of_convolution(operator, hidden, &packed, pool);
+                let mut shift = pool.take(1, columns);
+                let sums = propagated_sums(operator, hidden, pool);
+                T::multiply(shift.as_mut_slice(), Accumulate::Replace, sums.as_slice(), packed.panels());
+                scale(&mut shift, T::from_f64(1.0 / rows as f64));
                 scale(&mut shift, alpha);
                 (shift, None)
             }
@@ -87,10 +93,11 @@ impl<T: Scalar> Tape<'_, T> {
             let mut partials = pool.take(partial_count(rows), sums.max(1));
             let (total, partials) = (&mut gram.as_mut_slice()[..sums], partials.as_mut_slice());
             let (work, shift) = (columns * columns * 2, shift.as_slice());
-            // Rows of A·H, which `block` has room for, then of A·H·W.
-            let convolve = |range: &Range<usize>, block: &mut [T], product: &mut [T]| {
-                operator.matrix().multiply_rows_into(range.start, hidden, block);
-                T::multiply(product, Accumulate::Replace, block, packed.panels());
+            // Rows of A·H·W, with room for those of A·H. What they are combined with is read right after that.
+            let convolve = |range: &Range<usize>, room: &mut [T], block: &mut [T], soon: &[&[T]]| {
+                let gathered = &mut room[..block.len()];
+                operator.matrix().multiply_rows_into(range.start, hidden, gathered);
+                T::multiply_fetching(block, Accumulate::Replace, gathered, packed.panels(), soon);
             };
             // What is done with rows of B while they are close: if M is known, that is all there is to do.
             let finish = |first, accumulate, block: &[T], output: &mut [T], partial: &mut [T]| match &noted {
@@ -102,20 +109,15 @@ impl<T: Scalar> Tape<'_, T> {
                     let data =
                         [&mut combined, &mut output, last, initial].map(|buffer| buffer.as_mut_slice());
                     sum_while_writing((data, columns), work, total, partials, |range, blocks, partial| {
-                        let mut product = pool.take(chunk_rows(columns), columns);
+                        let mut room = pool.take(chunk_rows(columns), columns);
                         for_each_chunk(
-                            range,
+                            (range, chunk_rows(columns)),
                             blocks,
                             columns,
                             |range, accumulate, [block, output, last, initial]| {
-                                let product = &mut product.as_mut_slice()[..block.len()];
-                                convolve(&range, block, product);
                                 let hidden = &hidden.as_slice()[range.start * columns..range.end * columns];
-                                connecting.take_up_and_combine(
-                                    (product, hidden),
-                                    shift,
-                                    (block, last, initial),
-                                );
+                                convolve(&range, room.as_mut_slice(), block, &[hidden, last, initial]);
+                                connecting.take_up_and_combine(hidden, shift, (block, last, initial));
                                 finish(range.start, accumulate, block, output, partial);
                             },
                         );
@@ -124,73 +126,102 @@ impl<T: Scalar> Tape<'_, T> {
                 States::Unchanged(last, initial) => {
                     let data = ([combined.as_mut_slice(), output.as_mut_slice()], columns);
                     sum_while_writing(data, work, total, partials, |range, blocks, partial| {
-                        let mut product = pool.take(chunk_rows(columns), columns);
-                        for_each_chunk(range, blocks, columns, |range, accumulate, [block, output]| {
-                            let product = &mut product.as_mut_slice()[..block.len()];
-                            convolve(&range, block, product);
-                            let values = range.start * columns..range.end * columns;
-                            let states = (&last.as_slice()[values.clone()], &initial.as_slice()[values]);
-                            connecting.combine(product, shift, states, block);
-                            finish(range.start, accumulate, block, output, partial);
-                        });
+                        let mut room = pool.take(chunk_rows(columns), columns);
+                        for_each_chunk(
+                            (range, chunk_rows(columns)),
+                            blocks,
+                            columns,
+                            |range, accumulate, [block, output]| {
+                                let values = range.start * columns..range.end * columns;
+                                let states = (&last.as_slice()[values.clone()], &initial.as_slice()[values]);
+                                convolve(&range, room.as_mut_slice(), block, &[states.0, states.1]);
+                                connecting.combine(shift, states, block);
+                                finish(range.start, accumulate, block, output, partial);
+                            },
+                        );
                     });
                 }
             }
         }
         let combined = Value::Computed(Arc::new(combined));
-        let whitener = match noted {
-            Some(whitener) => whitener,
+        let (whitener, propagated_sums) = match noted {
+            Some(whitener) => (whitener, None),
             None => {
                 mirror_lower(&mut gram);
                 let whitener = self.whitener(&layer.normalization, &gram, Some(shift), dropout)?;
-                self.apply(&whitener.rule, &combined, &mut output);
-                whitener
+                let sums = apply_while_summing(&whitener.rule, operator, &combined, &mut output, pool);
+                (whitener, Some((Arc::clone(operator), Arc::new(sums))))
             }
         };
-        let Normalized { output, recipe, way_back } =
+        let Normalized { output, facts, way_back } =
             self.normalized(&layer.normalization, &combined, whitener, output);
+        let facts = Facts { propagated_sums, ..facts };
         let [old_last, old_initial] = connecting.old;
         let inputs = [hidden.slot, weight.slot, old_last, old_initial];
         let slots = [self.state_slot(&inputs), self.state_slot(&inputs)];
         let output = self.record(output, &inputs, || SoftConvolve {
             operator: Arc::clone(operator),
             hidden: (Kept::of(hidden), hidden.slot),
+            rectified: hidden.facts.rectified,
             weight: (weight.value.clone(), weight.slot),
             connecting,
             states: slots,
             way_back,
         });
-        Ok((Variable { recipe, ..output }, states.into_connections(slots)))
+        Ok((Variable { facts, ..output }, states.into_connections(slots)))
     }
 }
 
-/// `1ᵀA·H·W / n`: the mean of every column of `A·H·W`. Shape 1×d.
-fn mean_of_convolution<T: Scalar>(
-    operator: &SparseOperator<T>,
-    hidden: &Matrix<T>,
-    weight: &Packed<T>,
+/// `1ᵀA·H`, with which the mean of `A·H·W` is known before that is. Shape 1×d.
+fn propagated_sums<T: Scalar>(
+    operator: &Arc<SparseOperator<T>>,
+    hidden: &Variable<T>,
     pool: &Pool<T>,
-) -> Buffer<T> {
+) -> Arc<Buffer<T>> {
+    if let Some((summed, sums)) = &hidden.facts.propagated_sums
+        && Arc::ptr_eq(summed, operator)
+    {
+        return Arc::clone(sums);
+    }
     let (rows, columns) = hidden.shape();
     let mut sums = pool.take(1, columns);
-    {
-        let mut partials = pool.take(partial_count(rows), columns);
-        let (total, partials) = (sums.as_mut_slice(), partials.as_mut_slice());
-        sum_over_rows(rows, columns, total, partials, |range, partial| {
-            let values = &hidden.as_slice()[range.start * columns..range.end * columns];
-            sum_weighted_rows(partial, &operator.column_sums()[range], values);
+    let mut partials = pool.take(partial_count(rows), columns);
+    let (total, room) = (sums.as_mut_slice(), partials.as_mut_slice());
+    sum_over_rows(rows, columns, total, room, |range, partial| {
+        partial.fill(T::ZERO);
+        let values = &hidden.as_slice()[range.start * columns..range.end * columns];
+        add_weighted_rows(partial, &operator.column_sums()[range], values);
+    });
+    Arc::new(sums)
+}
+
+/// All rows of `H`, whose [sums](propagated_sums) are taken while they are close: in the same order, so that they have the same bits.
+fn apply_while_summing<T: Scalar>(
+    rule: &Rule<T>,
+    operator: &SparseOperator<T>,
+    combined: &Matrix<T>,
+    output: &mut Matrix<T>,
+    pool: &Pool<T>,
+) -> Buffer<T> {
+    let (rows, columns) = combined.shape();
+    let mut sums = pool.take(1, columns);
+    let mut partials = pool.take(partial_count(rows), columns);
+    let (total, room) = (sums.as_mut_slice(), partials.as_mut_slice());
+    let data = ([output.as_mut_slice()], columns);
+    sum_while_writing(data, columns * columns, total, room, |range, blocks, partial| {
+        partial.fill(T::ZERO);
+        let most = block_rows(range.len(), columns);
+        for_each_chunk((range, most), blocks, columns, |range, _, [block]| {
+            rule.apply(range.start, rows_of(combined, range.start, range.len()), block);
+            add_weighted_rows(partial, &operator.column_sums()[range], block);
         });
-    }
-    let mut mean = pool.take(1, columns);
-    T::multiply(mean.as_mut_slice(), Accumulate::Replace, sums.as_slice(), weight.panels());
-    scale(&mut mean, T::from_f64(1.0 / rows as f64));
-    mean
+    });
+    sums
 }
 
 vectorized! {
-    /// `sums = weightsᵀ·rows`.
-    fn sum_weighted_rows<'a, T>(sums: &'a mut [T], weights: &'a [T], rows: &'a [T]) {
-        sums.fill(T::ZERO);
+    /// `sums += weightsᵀ·rows`.
+    fn add_weighted_rows<'a, T>(sums: &'a mut [T], weights: &'a [T], rows: &'a [T]) {
         for (row, &weight) in rows.chunks_exact(sums.len().max(1)).zip(weights) {
             for (sum, &value) in sums.iter_mut().zip(row) {
                 *sum += weight * value;
@@ -216,15 +247,15 @@ fn chunk_rows(columns: usize) -> usize {
 }
 
 /// Calls `operation(rows, accumulate, blocks)` for one chunk of a range of rows after the other, where sums are replaced in
-/// the first and added to in the others. Chunks are of the same size: every one reads and writes all weights and sums, so
+/// the first and added to in the others. Chunks are of about the same size, at most so many rows: every one reads and writes all weights and sums, so
 /// a last one with the rows left over would cost as much for less.
 fn for_each_chunk<T, const N: usize>(
-    range: Range<usize>,
+    (range, most): (Range<usize>, usize),
     mut blocks: [&mut [T]; N],
     columns: usize,
     mut operation: impl FnMut(Range<usize>, Accumulate, [&mut [T]; N]),
 ) {
-    let step = even_share(range.len(), chunk_rows(columns));
+    let step = even_share(range.len(), most);
     for start in range.clone().step_by(step) {
         let chunk = start..(start + step).min(range.end);
         let values = (chunk.start - range.start) * columns..(chunk.end - range.start) * columns;
@@ -236,6 +267,8 @@ fn for_each_chunk<T, const N: usize>(
 struct SoftConvolve<T: Scalar> {
     operator: Arc<SparseOperator<T>>,
     hidden: (Kept<T>, Slot),
+    /// Whether `H` comes from a ReLU.
+    rectified: bool,
     weight: (Value<T>, Slot),
     connecting: Connecting<T>,
     /// The connections after; what follows has left their gradients there.
@@ -249,12 +282,13 @@ impl<T: Scalar> Backward<T> for SoftConvolve<T> {
     /// `S̄_last += β·B̄`, `S̄_init += γ·B̄`, `Y = Aᵀ·α·T·B̄ = Aᵀ·α·B̄ - (Aᵀ1)·μ` with `μ = α·1ᵀB̄ / n`,
     /// `H̄ = S̄_last + c·S̄_init + Y·Wᵀ`, `W̄ = Hᵀ·Y`, and last `S̄_last ← p·S̄_last`.
     fn backward(self: Box<Self>, mut gradient: Buffer<T>, gradients: &mut Gradients<T>) {
-        let Self { operator, hidden: (hidden, hidden_slot), weight: (weight, weight_slot), .. } = &*self;
-        let (connecting, way_back) = (&self.connecting, &self.way_back);
+        let Self { operator, hidden, rectified, weight, connecting, states, way_back } = *self;
+        let ((hidden, hidden_slot), (weight, weight_slot)) = (hidden, weight);
+        let way_back = way_back.of_gradient(gradients.is_rectified());
         let (rows, columns) = gradient.shape();
         let pool = gradients.pool().clone();
         let gram_gradient = way_back.gram_gradient(&mut gradient, &pool);
-        let mut states = pending_gradients(self.states, (rows, columns), gradients);
+        let mut states = pending_gradients(states, (rows, columns), gradients);
         let mut outer = pool.take(rows, columns);
         let mut mean = pool.take(1, columns);
         {
@@ -266,17 +300,28 @@ impl<T: Scalar> Backward<T> for SoftConvolve<T> {
             let work = way_back.work_per_row();
             sum_while_writing((data, columns), work, total, partials, |range, blocks, partial| {
                 partial.fill(T::ZERO);
-                for_each_chunk(range, blocks, columns, |range, _, [gradient, last, initial, outer]| {
-                    way_back.input_gradient(range.start, gradient, gram_gradient.as_ref(), outer);
-                    connecting.spread(unshifted.as_slice(), outer, (last, initial), gradient);
-                    add_rows(partial, outer);
-                });
+                for_each_chunk(
+                    (range, chunk_rows(columns)),
+                    blocks,
+                    columns,
+                    |range, _, [gradient, last, initial, outer]| {
+                        way_back.input_gradient(
+                            range.start,
+                            gradient,
+                            gram_gradient.as_ref(),
+                            outer,
+                            &[last, initial],
+                        );
+                        connecting.spread(unshifted.as_slice(), outer, (last, initial), gradient);
+                        add_rows(partial, outer);
+                    },
+                );
             });
         }
         scale(&mut mean, T::from_f64(1.0 / rows as f64));
 
         let mut weight_gradient = pool.take(columns, columns);
-        let back = Packed::transposed(weight, &pool);
+        let back = Packed::transposed(&weight, &pool);
         let room = 2 * chunk_rows(columns);
         pool.stock(room, columns);
         {
@@ -287,18 +332,34 @@ impl<T: Scalar> Backward<T> for SoftConvolve<T> {
             sum_while_writing(data, work, total, partials, |range, blocks, partial| {
                 let mut room = pool.take(room, columns);
                 let (gathered, again) = room.as_mut_slice().split_at_mut(chunk_rows(columns) * columns);
-                for_each_chunk(range, blocks, columns, |range, accumulate, [target]| {
-                    let gathered = &mut gathered[..target.len()];
-                    operator.transpose().multiply_rows_into(range.start, &outer, gathered);
-                    shift_weighted_rows(gathered, &operator.column_sums()[range.clone()], mean.as_slice());
-                    T::multiply(target, Accumulate::Add, gathered, back.panels());
-                    let hidden = (hidden.rows(range, &mut again[..target.len()]), columns, 0..columns);
-                    T::multiply_transposed(partial, accumulate, hidden, (gathered, columns));
-                });
+                for_each_chunk(
+                    (range, chunk_rows(columns)),
+                    blocks,
+                    columns,
+                    |range, accumulate, [target]| {
+                        let gathered = &mut gathered[..target.len()];
+                        operator.transpose().multiply_rows_into(range.start, &outer, gathered);
+                        shift_weighted_rows(
+                            gathered,
+                            &operator.column_sums()[range.clone()],
+                            mean.as_slice(),
+                        );
+                        let hidden = hidden.rows(range, &mut again[..target.len()]);
+                        T::multiply_fetching(target, Accumulate::Add, gathered, back.panels(), &[hidden]);
+                        if rectified {
+                            keep_positive(target, hidden, T::ONE);
+                        }
+                        let hidden = (hidden, columns, 0..columns);
+                        T::multiply_transposed(partial, accumulate, hidden, (gathered, columns));
+                    },
+                );
             });
         }
-        gradients.add(*hidden_slot, gradient);
-        gradients.add(*weight_slot, weight_gradient);
+        match rectified {
+            true => gradients.add_rectified(hidden_slot, gradient),
+            false => gradients.add(hidden_slot, gradient),
+        }
+        gradients.add(weight_slot, weight_gradient);
         connecting.hand_on(states, gradients);
     }
 }
@@ -370,6 +431,42 @@ mod tests {
         }
     }
 
+    /// Of what reads an embedding that comes from a ReLU, a convolution leaves out on the way back what does not count; others do not.
+    #[test]
+    fn gradients_of_embeddings_that_others_read_too() {
+        let (operator, layer) = (operator(12), layer(Gradient::Full));
+        let inputs = [random_matrix(12, 4, 1), random_matrix(4, 4, 2), random_matrix(4, 4, 3)];
+        check("soft convolution beside others", &inputs, |tape, inputs| {
+            let convolve = |weight, hidden: &_, share, connections| {
+                let memory = Memory { keep: 0.4, share };
+                tape.soft_convolve(&layer, (&operator, weight), hidden, (memory, connections), None).unwrap()
+            };
+            let (first, connections) = convolve(&inputs[1], &inputs[0], 1.0, None);
+            let (second, _) = convolve(&inputs[2], &first, 0.3, Some(connections));
+            // Everything that is not positive counts here, were it not for the ReLU.
+            let elsewhere = tape.propagate(&operator, &first);
+            tape.weighted_sum(&[(1.0, &second), (0.5, &elsewhere)])
+        });
+    }
+
+    /// What was summed up while rows were written is what another pass over them gives, and none of another operator.
+    #[test]
+    fn sums_that_came_with_an_embedding_have_the_same_bits() {
+        let pool = Pool::new();
+        let tape = Tape::inference(&pool);
+        let (ours, others) = (operator(600), operator(600));
+        let [input, weight] = [(600, 200, 1), (200, 200, 2)]
+            .map(|(rows, columns, seed)| tape.constant(&Arc::new(random_matrix(rows, columns, seed))));
+        let connections = (Memory { keep: 0.4, share: 1.0 }, None);
+        let (hidden, _) =
+            tape.soft_convolve(&layer(Gradient::Full), (&ours, &weight), &input, connections, None).unwrap();
+        let came_with = propagated_sums(&ours, &hidden, &pool);
+        assert!(Arc::ptr_eq(&came_with, &hidden.facts.propagated_sums.as_ref().unwrap().1));
+        let again = propagated_sums(&others, &hidden, &pool);
+        assert!(!Arc::ptr_eq(&came_with, &again));
+        assert_eq!(came_with.as_slice(), again.as_slice());
+    }
+
     /// The embedding after three layers and all gradients for one of it, and how many free n×d buffers there are afterwards.
     fn there_and_back(
         sparing: bool,
@@ -406,22 +503,31 @@ mod tests {
     fn it_equals_its_parts() {
         for (nodes, columns) in [(13, 3), (600, 200)] {
             assert_eq!(nodes == 600, nodes / 2 > chunk_rows(columns), "several chunks");
-            for gradient in [Gradient::Full, Gradient::Detached] {
+            for (gradient, dropout) in [
+                (Gradient::Full, None),
+                (Gradient::Full, dropout()),
+                (Gradient::Detached, None),
+                (Gradient::Detached, dropout()),
+            ] {
                 let layer = layer(gradient);
                 let whole: Layer = &|tape, convolution, hidden, connections| {
-                    tape.soft_convolve(&layer, convolution, hidden, connections, dropout()).unwrap()
+                    tape.soft_convolve(&layer, convolution, hidden, connections, dropout).unwrap()
                 };
                 let parts: Layer = &|tape, (operator, weight), hidden, (memory, connections)| {
                     let aggregated = tape.propagate(operator, &tape.linear(hidden, weight));
                     let (combined, connections) =
                         tape.combine(&layer.mixture, &aggregated, hidden, memory, connections);
-                    (tape.soft_normalize(&layer.normalization, &combined, dropout()).unwrap(), connections)
+                    (tape.soft_normalize(&layer.normalization, &combined, dropout).unwrap(), connections)
                 };
                 let [(whole, _), (parts, _)] =
                     [whole, parts].map(|layer| there_and_back(false, &operator(nodes), columns, layer));
                 for (whole, parts) in whole.iter().zip(&parts) {
                     let size = parts.as_slice().iter().fold(1.0, |size: f64, value| size.max(value.abs()));
-                    assert!(whole.max_difference(parts) < 1e-9 * size, "{nodes} nodes, {gradient:?}");
+                    let dropped = dropout.is_some();
+                    assert!(
+                        whole.max_difference(parts) < 1e-9 * size,
+                        "{nodes} nodes, {gradient:?}, dropped: {dropped}"
+                    );
                 }
             }
         }

@@ -12,8 +12,8 @@ use crate::kernels::Accumulate;
 use crate::parallel::{for_each_block, for_each_block_of, sum_while_writing};
 use crate::spectral::{Spectrum, Whitening};
 use crate::tape::{
-    Backward, Buffer, Gradients, Note, NotedWhitening, Packed, Pool, PooledSpectrum, Recipe, Slot, Tape,
-    Value, Variable,
+    Backward, Buffer, Facts, Gradients, Note, NotedWhitening, Packed, Pool, PooledSpectrum, Recipe, Slot,
+    Tape, Value, Variable,
 };
 use crate::{Matrix, Scalar, TensorError};
 
@@ -67,10 +67,10 @@ impl<T: Scalar> Tape<'_, T> {
         };
         let mut output = self.pool().take(rows, columns);
         self.apply(&whitener.rule, input, &mut output);
-        let Normalized { output, recipe, way_back } =
+        let Normalized { output, facts, way_back } =
             self.normalized(normalization, &input.value, whitener, output);
         let output = self.record(output, &[input.slot], || SoftNormalize { input: input.slot, way_back });
-        Ok(Variable { recipe, ..output })
+        Ok(Variable { facts, ..output })
     }
 
     /// `M` where `BᵀB` is known; a run once more will be told it, and what else the layer found out.
@@ -143,6 +143,7 @@ impl<T: Scalar> Tape<'_, T> {
     ) -> Normalized<T> {
         let Whitener { rule, spectrum } = whitener;
         let (output, matrix) = (Arc::new(output), Arc::clone(&rule.matrix));
+        let rectified = rule.activation == Activation::Relu && rule.dropout.is_none();
         let whitening = normalization.whitening;
         let exact = spectrum.map(|spectrum| Exact { input: input.clone(), whitening, spectrum });
         // Without exact gradients, B would be kept for this alone.
@@ -153,7 +154,8 @@ impl<T: Scalar> Tape<'_, T> {
         };
         let recipe =
             again.then(|| Arc::new(Application { input: input.clone(), rule }) as Arc<dyn Recipe<T>>);
-        Normalized { output, recipe, way_back: WayBack { matrix, exact, mask } }
+        let facts = Facts { recipe, rectified, propagated_sums: None };
+        Normalized { output, facts, way_back: WayBack { matrix, exact, mask } }
     }
 }
 
@@ -181,7 +183,7 @@ impl<T: Scalar> Rule<T> {
 /// A normalised embedding.
 pub(super) struct Normalized<T: Scalar> {
     pub(super) output: Arc<Buffer<T>>,
-    pub(super) recipe: Option<Arc<dyn Recipe<T>>>,
+    pub(super) facts: Facts<T>,
     pub(super) way_back: WayBack<T>,
 }
 
@@ -213,6 +215,12 @@ struct Exact<T: Scalar> {
 }
 
 impl<T: Scalar> WayBack<T> {
+    /// The same for a gradient that is [rectified](Gradients::is_rectified) already, or not.
+    pub(super) fn of_gradient(self, is_rectified: bool) -> Self {
+        let mask = if is_rectified { Mask::Open } else { self.mask };
+        Self { mask, ..self }
+    }
+
     /// `2·Ḡ` from `S = BᵀḢ`, which needs all of `Ḣ` and leaves it masked; `None` where `M` counts as constant.
     pub(super) fn gram_gradient(&self, gradient: &mut Buffer<T>, pool: &Pool<T>) -> Option<Packed<T>> {
         let Exact { input, whitening, spectrum } = self.exact.as_ref()?;
@@ -231,20 +239,22 @@ impl<T: Scalar> WayBack<T> {
         Some(Packed::new(&product, pool))
     }
 
-    /// Some rows of `B̄ = Ḣ·M + 2·B·Ḡ`, from `first` on, given those of `Ḣ` and what [`WayBack::gram_gradient`] gave.
+    /// Some rows of `B̄ = Ḣ·M + 2·B·Ḡ`, from `first` on, given those of `Ḣ` and what [`WayBack::gram_gradient`] gave. What is read next is
+    /// fetched meanwhile.
     pub(super) fn input_gradient(
         &self,
         first: usize,
         gradient: &mut [T],
         gram_gradient: Option<&Packed<T>>,
         target: &mut [T],
+        soon: &[&[T]],
     ) {
         let columns = self.matrix.columns();
         let count = target.len() / columns;
         if self.exact.is_none() {
             self.mask.apply_to(first * columns, gradient);
         }
-        T::multiply(target, Accumulate::Replace, gradient, self.matrix.panels());
+        T::multiply_fetching(target, Accumulate::Replace, gradient, self.matrix.panels(), soon);
         if let Some((Exact { input, .. }, gram_gradient)) = self.exact.as_ref().zip(gram_gradient) {
             T::multiply(target, Accumulate::Add, rows_of(input, first, count), gram_gradient.panels());
         }
@@ -266,12 +276,12 @@ impl<T: Scalar> Backward<T> for SoftNormalize<T> {
     /// `B̄ = Ḣ·M + 2·B·Ḡ`, `Ḡ` from `S = BᵀḢ`; the second term only in full mode.
     fn backward(self: Box<Self>, mut gradient: Buffer<T>, gradients: &mut Gradients<T>) {
         let (rows, columns) = gradient.shape();
-        let way_back = &self.way_back;
+        let way_back = self.way_back.of_gradient(gradients.is_rectified());
         let gram_gradient = way_back.gram_gradient(&mut gradient, gradients.pool());
         let mut input_gradient = gradients.pool().take(rows, columns);
         let data = [gradient.as_mut_slice(), input_gradient.as_mut_slice()];
         for_each_block_of(data, columns, way_back.work_per_row(), |first, [gradient, block]| {
-            way_back.input_gradient(first, gradient, gram_gradient.as_ref(), block);
+            way_back.input_gradient(first, gradient, gram_gradient.as_ref(), block, &[]);
         });
         gradients.add(self.input, input_gradient);
     }

@@ -22,7 +22,7 @@ pub(crate) enum Kept<T: Scalar> {
 impl<T: Scalar> Kept<T> {
     /// Keeps as little of a variable as there is to keep.
     pub fn of(variable: &Variable<T>) -> Self {
-        match &variable.recipe {
+        match &variable.facts.recipe {
             Some(recipe) => Self::Recipe(Arc::clone(recipe)),
             None => Self::Matrix(variable.value.clone()),
         }

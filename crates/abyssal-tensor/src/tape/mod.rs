@@ -26,7 +26,7 @@ pub(crate) use packed::Packed;
 pub(crate) use pool::PooledSpectrum;
 pub use pool::{Buffer, Pool};
 
-use crate::{Matrix, Scalar};
+use crate::{Matrix, Scalar, SparseOperator};
 
 /// The place of a variable's gradient; `None` for constants.
 pub(crate) type Slot = Option<usize>;
@@ -58,8 +58,25 @@ impl<T: Scalar> Deref for Value<T> {
 pub struct Variable<T: Scalar> {
     pub(crate) value: Value<T>,
     pub(crate) slot: Slot,
+    pub(crate) facts: Facts<T>,
+}
+
+/// What operations may know about a matrix besides its values.
+#[derive(Clone)]
+pub(crate) struct Facts<T: Scalar> {
     /// How to compute it again from what is kept anyway, where the [pool is sparing](Pool::sparing).
-    pub(crate) recipe: Option<Arc<dyn Recipe<T>>>,
+    pub recipe: Option<Arc<dyn Recipe<T>>>,
+    /// Whether it is the plain output of a ReLU: its gradient counts only where it is positive. Who has both at hand on the way back
+    /// can leave out the rest at once, and [say so](Gradients::add_rectified).
+    pub rectified: bool,
+    /// `1ᵀA·H` for this operator `A`, 1×d, where `H` is the matrix.
+    pub propagated_sums: Option<(Arc<SparseOperator<T>>, Arc<Buffer<T>>)>,
+}
+
+impl<T: Scalar> Default for Facts<T> {
+    fn default() -> Self {
+        Self { recipe: None, rectified: false, propagated_sums: None }
+    }
 }
 
 impl<T: Scalar> Variable<T> {
@@ -126,13 +143,13 @@ impl<'a, T: Scalar> Tape<'a, T> {
 
     /// A matrix without a gradient.
     pub fn constant(&self, matrix: &Arc<Matrix<T>>) -> Variable<T> {
-        Variable { value: Value::Shared(Arc::clone(matrix)), slot: None, recipe: None }
+        Variable { value: Value::Shared(Arc::clone(matrix)), slot: None, facts: Facts::default() }
     }
 
     /// A matrix whose gradient is wanted.
     pub fn parameter(&self, matrix: &Arc<Matrix<T>>) -> Variable<T> {
         let slot = self.recording.then(|| self.push(None));
-        Variable { value: Value::Shared(Arc::clone(matrix)), slot, recipe: None }
+        Variable { value: Value::Shared(Arc::clone(matrix)), slot, facts: Facts::default() }
     }
 
     /// Goes back from a 1×1 variable, say a loss.
@@ -163,7 +180,7 @@ impl<'a, T: Scalar> Tape<'a, T> {
         let mut steps = self.steps.into_inner();
         while let Some(step) = steps.pop() {
             if let Some(step) = step
-                && let Some(gradient) = gradients.take_slot(steps.len())
+                && let Some(gradient) = gradients.take_for_step(steps.len())
             {
                 step.backward(gradient, gradients);
             }
@@ -183,7 +200,7 @@ impl<'a, T: Scalar> Tape<'a, T> {
     ) -> Variable<T> {
         let differentiable = inputs.iter().any(Option::is_some);
         let slot = differentiable.then(|| self.push(Some(Box::new(step()))));
-        Variable { value: Value::Computed(output), slot, recipe: None }
+        Variable { value: Value::Computed(output), slot, facts: Facts::default() }
     }
 
     /// A place for the gradient of a second output of the operation that is recorded next.
