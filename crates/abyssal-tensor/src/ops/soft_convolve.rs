@@ -17,7 +17,7 @@ use crate::gemm::{mirror_lower, rows_of, transposed_product_scratch};
 use crate::kernels::Accumulate;
 use crate::parallel::{block_rows, even_share, partial_count, sum_over_rows, sum_while_writing};
 use crate::tape::{
-    Backward, Buffer, Facts, Gradients, Kept, Note, Packed, Pool, Slot, Tape, Value, Variable,
+    Backward, Buffer, Facts, Gradients, Kept, Note, Packed, Pool, PropagatedSums, Slot, Tape, Value, Variable,
 };
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar, SparseOperator, TensorError};
@@ -150,7 +150,8 @@ impl<T: Scalar> Tape<'_, T> {
                 mirror_lower(&mut gram);
                 let whitener = self.whitener(&layer.normalization, &gram, Some(shift), dropout)?;
                 let sums = apply_while_summing(&whitener.rule, operator, &combined, &mut output, pool);
-                (whitener, Some((Arc::clone(operator), Arc::new(sums))))
+                let operator = Arc::clone(operator);
+                (whitener, Some(PropagatedSums { operator, sums: Arc::new(sums) }))
             }
         };
         let Normalized { output, facts, way_back } =
@@ -178,10 +179,10 @@ fn propagated_sums<T: Scalar>(
     hidden: &Variable<T>,
     pool: &Pool<T>,
 ) -> Arc<Buffer<T>> {
-    if let Some((summed, sums)) = &hidden.facts.propagated_sums
-        && Arc::ptr_eq(summed, operator)
+    if let Some(known) = &hidden.facts.propagated_sums
+        && Arc::ptr_eq(&known.operator, operator)
     {
-        return Arc::clone(sums);
+        return Arc::clone(&known.sums);
     }
     let (rows, columns) = hidden.shape();
     let mut sums = pool.take(1, columns);
@@ -461,7 +462,7 @@ mod tests {
         let (hidden, _) =
             tape.soft_convolve(&layer(Gradient::Full), (&ours, &weight), &input, connections, None).unwrap();
         let came_with = propagated_sums(&ours, &hidden, &pool);
-        assert!(Arc::ptr_eq(&came_with, &hidden.facts.propagated_sums.as_ref().unwrap().1));
+        assert!(Arc::ptr_eq(&came_with, &hidden.facts.propagated_sums.as_ref().unwrap().sums));
         let again = propagated_sums(&others, &hidden, &pool);
         assert!(!Arc::ptr_eq(&came_with, &again));
         assert_eq!(came_with.as_slice(), again.as_slice());

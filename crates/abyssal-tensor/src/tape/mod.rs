@@ -69,8 +69,16 @@ pub(crate) struct Facts<T: Scalar> {
     /// Whether it is the plain output of a ReLU: its gradient counts only where it is positive. Who has both at hand on the way back
     /// can leave out the rest at once, and [say so](Gradients::add_rectified).
     pub rectified: bool,
-    /// `1ᵀA·H` for this operator `A`, 1×d, where `H` is the matrix.
-    pub propagated_sums: Option<(Arc<SparseOperator<T>>, Arc<Buffer<T>>)>,
+    /// The column sums of a propagation of it, where somebody has taken them.
+    pub propagated_sums: Option<PropagatedSums<T>>,
+}
+
+/// `1ᵀA·H`: the column sums of `A·H`, 1×d.
+#[derive(Clone)]
+pub(crate) struct PropagatedSums<T: Scalar> {
+    /// `A`.
+    pub operator: Arc<SparseOperator<T>>,
+    pub sums: Arc<Buffer<T>>,
 }
 
 impl<T: Scalar> Default for Facts<T> {
