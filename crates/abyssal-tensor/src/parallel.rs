@@ -5,9 +5,8 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-use rayon::prelude::*;
 
 use crate::Scalar;
 use crate::vectorized::vectorized;
@@ -96,9 +95,7 @@ impl Watch {
 
     fn keep(&self) {
         while !self.ended.load(Ordering::Acquire) {
-            if rayon::yield_now() != Some(rayon::Yield::Executed) {
-                std::thread::yield_now();
-            }
+            look_for_work();
         }
     }
 }
@@ -109,6 +106,58 @@ struct EndOf<'a>(&'a Watch);
 impl Drop for EndOf<'_> {
     fn drop(&mut self) {
         self.0.ended.store(true, Ordering::Release);
+    }
+}
+
+/// Runs an operation on every block, whoever is free.
+///
+/// This thread takes blocks from the front and the others take them from the back, so that with two threads each of them has mostly the
+/// same rows from one operation to the next, and in its own cache. Waiting for the last blocks, this thread does not go to
+/// sleep, as it would in a parallel loop of rayon's: waking up takes as long as a block.
+pub(crate) fn share<B: Send>(
+    blocks: impl DoubleEndedIterator<Item = B> + ExactSizeIterator + Send,
+    operation: impl Fn(B) + Sync,
+) {
+    let helpers = threads().min(blocks.len()).saturating_sub(1);
+    if helpers == 0 {
+        return blocks.for_each(operation);
+    }
+    let helping = AtomicUsize::new(helpers);
+    let blocks = Mutex::new(blocks);
+    // Nobody panics while holding the queue.
+    let queue = || blocks.lock().unwrap_or_else(PoisonError::into_inner);
+    let (from_front, from_back) = (|| queue().next(), || queue().next_back());
+    rayon::scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|_| {
+                let _end = OneLess(&helping);
+                while let Some(block) = from_back() {
+                    operation(block);
+                }
+            });
+        }
+        while let Some(block) = from_front() {
+            operation(block);
+        }
+        while helping.load(Ordering::Acquire) > 0 {
+            look_for_work();
+        }
+    });
+}
+
+/// Does some work that is waiting, or gives way to other programs.
+fn look_for_work() {
+    if rayon::yield_now() != Some(rayon::Yield::Executed) {
+        std::thread::yield_now();
+    }
+}
+
+/// Counts down when it goes, also when an operation panics.
+struct OneLess<'a>(&'a AtomicUsize);
+
+impl Drop for OneLess<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -149,11 +198,8 @@ pub(crate) fn for_each_block_with<T: Send>(
     operation: impl Fn(usize, &mut [T]) + Sync + Send,
 ) {
     let chunk = (rows * columns).max(1);
-    if is_small(data.len() / columns.max(1), work_per_row) {
-        data.chunks_mut(chunk).enumerate().for_each(|(index, block)| operation(index * rows, block));
-    } else {
-        data.par_chunks_mut(chunk).enumerate().for_each(|(index, block)| operation(index * rows, block));
-    }
+    let work = Work { rows: data.len() / columns.max(1), per_row: work_per_row };
+    work.share(data.chunks_mut(chunk).enumerate(), |(index, block)| operation(index * rows, block));
 }
 
 /// As [`for_each_block`], over several matrices of the same shape.
@@ -166,11 +212,8 @@ pub fn for_each_block_of<T: Send, const N: usize>(
     let values = data.first().map_or(0, |first| first.len());
     let rows = block_rows(values / columns.max(1), columns);
     let blocks = blocks_of(data, rows * columns);
-    if is_small(values / columns.max(1), work_per_row) {
-        blocks.into_iter().enumerate().for_each(|(index, block)| operation(index * rows, block));
-    } else {
-        blocks.into_par_iter().enumerate().for_each(|(index, block)| operation(index * rows, block));
-    }
+    let work = Work { rows: values / columns.max(1), per_row: work_per_row };
+    work.share(blocks.into_iter().enumerate(), |(index, block)| operation(index * rows, block));
 }
 
 /// As [`for_each_block`], where row i of `data` has the values `offsets[i]·width..offsets[i + 1]·width`.
@@ -193,11 +236,8 @@ pub fn for_each_ragged_block<T: Send>(
             (first, block)
         })
         .collect();
-    if is_small(total, work_per_row) {
-        blocks.into_iter().for_each(|(first, block)| operation(first, block));
-    } else {
-        blocks.into_par_iter().for_each(|(first, block)| operation(first, block));
-    }
+    let work = Work { rows: total, per_row: work_per_row };
+    work.share(blocks.into_iter(), |(first, block)| operation(first, block));
 }
 
 /// How many partial sums a reduction over `rows` rows needs.
@@ -229,11 +269,7 @@ pub fn sum_over_rows<T: Scalar>(
     let run = |(index, partial): (usize, &mut [T])| {
         operation(index * step..((index + 1) * step).min(rows), partial);
     };
-    if is_small(rows, work_per_row) {
-        partials.chunks_mut(width).enumerate().for_each(run);
-    } else {
-        partials.par_chunks_mut(width).enumerate().for_each(run);
-    }
+    Work { rows, per_row: work_per_row }.share(partials.chunks_mut(width).enumerate(), run);
     add_partials(total, partials);
 }
 
@@ -254,11 +290,7 @@ pub fn sum_while_writing<T: Scalar, const N: usize>(
     let run = |(index, (partial, blocks)): (usize, (&mut [T], [&mut [T]; N]))| {
         operation(index * step..((index + 1) * step).min(rows), blocks, partial);
     };
-    if is_small(rows, work_per_row) {
-        partials.chunks_mut(width).zip(blocks).enumerate().for_each(run);
-    } else {
-        partials.par_chunks_mut(width).zip(blocks).enumerate().for_each(run);
-    }
+    Work { rows, per_row: work_per_row }.share(partials.chunks_mut(width).zip(blocks).enumerate(), run);
     add_partials(total, partials);
 }
 
@@ -292,13 +324,57 @@ vectorized! {
     }
 }
 
-fn is_small(rows: usize, work_per_row: usize) -> bool {
-    rows.saturating_mul(work_per_row) < SERIAL_WORK
+/// How much there is to do, in touched values or multiply-adds.
+struct Work {
+    rows: usize,
+    per_row: usize,
+}
+
+impl Work {
+    /// As [`share`], where there is enough of it.
+    fn share<B: Send>(
+        &self,
+        blocks: impl DoubleEndedIterator<Item = B> + ExactSizeIterator + Send,
+        operation: impl Fn(B) + Sync,
+    ) {
+        if self.rows.saturating_mul(self.per_row) < SERIAL_WORK {
+            blocks.for_each(operation);
+        } else {
+            share(blocks, operation);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use rayon::prelude::*;
+
     use super::*;
+
+    /// Also when one of them panics, here or on another thread: then so does the whole, and nobody waits for ever.
+    #[test]
+    fn every_block_is_taken_once() {
+        for threads in [1, 2, 5] {
+            let taken = with_threads(threads, || {
+                for bad in [0, 1, 15, 29] {
+                    let operation = |block| assert_ne!(block, bad, "on purpose");
+                    let failed =
+                        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| share(0..30, operation)));
+                    assert!(failed.is_err(), "block {bad}");
+                }
+                let taken = [const { AtomicUsize::new(0) }; 1000];
+                for count in [0, 1, 2, 1000] {
+                    share(taken[..count].iter(), |block| {
+                        block.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
+                taken.map(AtomicUsize::into_inner)
+            });
+            let taken = taken.unwrap();
+            assert_eq!((taken[0], taken[1]), (3, 2));
+            assert!(taken[2..].iter().all(|&times| times == 1), "{threads} threads");
+        }
+    }
 
     /// Sums of numbers of very different size: any other order of additions would show in the bits.
     #[test]

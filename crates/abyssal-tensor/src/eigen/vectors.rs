@@ -1,9 +1,8 @@
 //! Eigenvectors from reflections and rotations.
 
-use rayon::prelude::*;
-
 use super::iteration::Rotations;
 use super::tridiagonal::Reflections;
+use crate::parallel::share;
 use crate::vectorized::vectorized;
 use crate::{Matrix, Scalar};
 
@@ -54,10 +53,7 @@ impl<T: Scalar> Panels<T> {
         if self.dimension <= PANEL {
             operation(0, &mut self.rows);
         } else {
-            self.rows
-                .par_chunks_mut(self.dimension)
-                .enumerate()
-                .for_each(|(index, panel)| operation(index, panel));
+            share(self.rows.chunks_mut(self.dimension).enumerate(), |(index, panel)| operation(index, panel));
         }
     }
 
