@@ -281,7 +281,7 @@ impl<T: Scalar> Backward<T> for SoftConvolve<T> {
     /// From `H̄'` over the normalisation to `B̄`, then
     ///
     /// `S̄_last += β·B̄`, `S̄_init += γ·B̄`, `Y = Aᵀ·α·T·B̄ = Aᵀ·α·B̄ - (Aᵀ1)·μ` with `μ = α·1ᵀB̄ / n`,
-    /// `H̄ = S̄_last + c·S̄_init + Y·Wᵀ`, `W̄ = Hᵀ·Y`, and last `S̄_last ← p·S̄_last`.
+    /// `H̄ = S̄_last + c·S̄_init + Y·Wᵀ`, `W̄ = Hᵀ·Y`, and last `S̄_last ← p·S̄_last`. Where a ReLU gave `H`, what it stopped is left out of `H̄` at once.
     fn backward(self: Box<Self>, mut gradient: Buffer<T>, gradients: &mut Gradients<T>) {
         let Self { operator, hidden, rectified, weight, connecting, states, way_back } = *self;
         let ((hidden, hidden_slot), (weight, weight_slot)) = (hidden, weight);
