@@ -2,9 +2,9 @@
 //!
 //! A training pass keeps what every layer computed until the gradient comes back to it. Where that is too much, it keeps the
 //! last `k` layers, where the way back begins, and of those before only what every `k` of them give: what lies between is
-//! computed again, `L - k` layers of a forward pass, for memory that grows with `L/k + k` instead of `L`. Embeddings too large
-//! for the caches are not kept even otherwise, where one product gives them again. Nothing that is learnt depends on it, so it
-//! is no part of a run's configuration.
+//! computed again, `L - k` layers of a forward pass, for memory that grows with `L/k + k` instead of `L`. A run that would take
+//! gibibytes does that with half of its layers unless it is told how much there is, and embeddings too large for the caches are never
+//! kept where one product gives them again. Nothing that is learnt depends on it, so it is no part of a run's configuration.
 
 mod baseline;
 mod footprint;
@@ -25,7 +25,11 @@ use system::{available_memory_bytes, present_memory_bytes};
 
 /// Embeddings of so many bytes come from memory, whatever else is there: to compute one again takes a tenth of the time that its
 /// layer takes, and saves up to half of the memory.
-const SPARED_BYTES: usize = 32 << 20;
+const SPARED_BYTES: usize = 16 << 20;
+
+/// More than this is taken for granted only where somebody said how much there is: half of the layers computed again are up to half of
+/// the memory, for a fifth more time.
+const LARGE_BYTES: u64 = 2 << 30;
 
 /// So much of a budget is left alone where there is a choice of layers to keep: estimates are not exact.
 const SPARE_SHARE: f64 = 0.1;
@@ -38,7 +42,8 @@ pub(crate) fn spares_embeddings(model: &ModelConfig, nodes: usize) -> bool {
 /// What a training pass keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryMode {
-    /// All, if that fits; else as many layers at a time as do.
+    /// All, if that fits into the budget; else as many layers at a time as do. Without a budget, all up to 2 GiB and else half of the
+    /// layers, or as many as fit into what is free.
     #[default]
     Auto,
     /// All that more than a product is needed for.
@@ -137,14 +142,19 @@ impl MemoryPlan {
         let fits_easily = |plan: &MemoryPlan| {
             budget.is_none_or(|budget| plan.bytes as f64 <= (1.0 - SPARE_SHARE) * budget as f64)
         };
+        let (full, layers) = (plan(MemoryMode::Full), config.model.layers());
+        let (most, is_large) = match settings.budget {
+            Some(_) => (layers.saturating_sub(1), false),
+            None => (layers.div_ceil(2), full.bytes > LARGE_BYTES),
+        };
         let saving = footprints.most_frugal().map(|fewest| {
-            let most = (fewest.get()..config.model.layers()).rev().filter_map(NonZeroUsize::new);
-            let mut plans = most.map(|layers| plan(MemoryMode::Checkpoint(layers)));
+            let kept = (fewest.get()..=most).rev().filter_map(NonZeroUsize::new);
+            let mut plans = kept.map(|layers| plan(MemoryMode::Checkpoint(layers)));
             plans.find(fits_easily).unwrap_or_else(|| plan(MemoryMode::Checkpoint(fewest)))
         });
-        let full = plan(MemoryMode::Full);
+        let saving = saving.filter(|saving| saving.bytes < full.bytes);
         let wanted = match settings.mode {
-            MemoryMode::Auto => saving.filter(|_| !fits(&full)).unwrap_or(full),
+            MemoryMode::Auto => saving.filter(|_| is_large || !fits(&full)).unwrap_or(full),
             MemoryMode::Full => full,
             mode @ MemoryMode::Checkpoint(_) => {
                 check_recomputes(&config.model)?;
@@ -243,6 +253,26 @@ mod tests {
                 matches!(plan(MemoryMode::Full, budget), Err(TrainError::TooLarge { instead: Some(instead), .. }) if instead == chosen)
             );
             before = layers;
+        }
+    }
+
+    /// However much memory there is, so that one does not wonder where it went.
+    #[test]
+    fn half_of_a_large_model_is_kept_unless_there_is_a_budget() {
+        for (layers, is_large) in [(100, false), (5000, true)] {
+            let settings =
+                [("model.layers", Value::from(layers))].map(|(key, value)| (key.to_string(), value));
+            let config = Config::resolve(None, &settings).unwrap();
+            let dataset = config.data.load(&Library::from_environment(None)).unwrap();
+            let plan = |budget| {
+                let settings = MemorySettings { budget, ..MemorySettings::default() };
+                MemoryPlan::new(&config, &dataset, &settings).unwrap()
+            };
+            let (free, granted) = (plan(None), plan(Some(u64::MAX)));
+            assert_eq!(granted.mode, MemoryMode::Full);
+            assert_eq!(granted.bytes > LARGE_BYTES, is_large);
+            // Less than half where less than that is free.
+            assert_eq!(free.kept_layers().is_some_and(|kept| kept.get() <= 2500), is_large, "{free:?}");
         }
     }
 

@@ -101,8 +101,8 @@ pub struct TrainArguments {
     ///
     /// full keeps what every layer computed until the gradient comes back to it. checkpoint:K keeps the last K layers, and
     /// computes those before them again, K at a time: up to one more forward pass, for much less memory. auto is full if
-    /// that fits into the budget, else checkpoint with the largest K that does. Teachers and compared models that cannot do
-    /// checkpoint:K do auto.
+    /// that fits into the budget, else checkpoint with the largest K that does; without a budget it is full up to 2 GiB and
+    /// keeps half of the layers beyond. Teachers and compared models that cannot do checkpoint:K do auto.
     #[arg(long, value_name = "MODE", default_value_t)]
     pub memory: MemoryMode,
 
