@@ -126,7 +126,10 @@ impl Observer for Progress {
 fn memory_line(plan: &MemoryPlan) -> String {
     let how = match plan.mode {
         MemoryMode::Checkpoint(layers) => {
-            format!(", keeping {layers} layers at a time and computing the others again")
+            let full = readable_bytes(plan.full_bytes);
+            format!(
+                ", keeping {layers} layers at a time and computing the others again (--memory full: faster, about {full})"
+            )
         }
         _ => String::new(),
     };

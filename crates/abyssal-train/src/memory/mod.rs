@@ -121,6 +121,8 @@ pub struct MemoryPlan {
     pub mode: MemoryMode,
     /// The largest memory this process will have, estimated.
     pub bytes: u64,
+    /// The same if all layers were kept.
+    pub full_bytes: u64,
 }
 
 impl MemoryPlan {
@@ -132,10 +134,9 @@ impl MemoryPlan {
         let footprints = Footprints::of(config, dataset);
         let data = dataset.bytes() as u64 + settings.other_data;
         let baseline = Baseline::of_process(data);
-        let plan = |mode: MemoryMode| MemoryPlan {
-            mode,
-            bytes: baseline.with(data, footprints.bytes(mode.kept_layers())),
-        };
+        let bytes = |kept_layers| baseline.with(data, footprints.bytes(kept_layers));
+        let full_bytes = bytes(None);
+        let plan = |mode: MemoryMode| MemoryPlan { mode, bytes: bytes(mode.kept_layers()), full_bytes };
         let free = || Some(present_memory_bytes()? + available_memory_bytes()?);
         let budget = settings.budget.or_else(free);
         let fits = |plan: &MemoryPlan| budget.is_none_or(|budget| plan.bytes <= budget);
@@ -145,14 +146,14 @@ impl MemoryPlan {
         let (full, layers) = (plan(MemoryMode::Full), config.model.layers());
         let (most, is_large) = match settings.budget {
             Some(_) => (layers.saturating_sub(1), false),
-            None => (layers.div_ceil(2), full.bytes > LARGE_BYTES),
+            None => (layers.div_ceil(2), full_bytes > LARGE_BYTES),
         };
         let saving = footprints.most_frugal().map(|fewest| {
             let kept = (fewest.get()..=most).rev().filter_map(NonZeroUsize::new);
             let mut plans = kept.map(|layers| plan(MemoryMode::Checkpoint(layers)));
             plans.find(fits_easily).unwrap_or_else(|| plan(MemoryMode::Checkpoint(fewest)))
         });
-        let saving = saving.filter(|saving| saving.bytes < full.bytes);
+        let saving = saving.filter(|saving| saving.bytes < full_bytes);
         let wanted = match settings.mode {
             MemoryMode::Auto => saving.filter(|_| is_large || !fits(&full)).unwrap_or(full),
             MemoryMode::Full => full,
