@@ -3,6 +3,7 @@
 //! Work is cut into blocks by the *shape* of the data alone. Threads only decide who computes a block; what is
 //! computed, and the order in which partial sums are added, is the same for one thread and for many.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -39,11 +40,37 @@ pub fn with_threads<R: Send>(
     Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(operation))
 }
 
+thread_local! {
+    /// Whether computations of this thread are to stay with it.
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `operation` on this thread alone.
+///
+/// Where matrices are so small that a product takes microseconds, handing half of it to another core and back can take longer than
+/// computing it, most of all where the two share no cache.
+pub fn alone<R>(operation: impl FnOnce() -> R) -> R {
+    let _before = Restore(ALONE.replace(true));
+    operation()
+}
+
+/// Puts back what [`ALONE`] was, also when an operation panics.
+struct Restore(bool);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        ALONE.set(self.0);
+    }
+}
+
 /// Runs two computations side by side, where there is a thread to spare.
 ///
 /// What one of them leaves of the processor (waiting for an eigen-decomposition, say) the other can use.
 pub fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B + Send) -> (A, B) {
-    rayon::join(first, second)
+    match threads() {
+        1 => (first(), second()),
+        _ => rayon::join(first, second),
+    }
 }
 
 /// Runs `operation` while the other threads stay awake.
@@ -163,7 +190,7 @@ impl Drop for OneLess<'_> {
 
 /// How many threads computations started here will use.
 pub fn threads() -> usize {
-    rayon::current_num_threads()
+    if ALONE.get() { 1 } else { rayon::current_num_threads() }
 }
 
 /// How many rows a block has, at most, for matrices of this shape: all blocks are of about the same size.
@@ -374,6 +401,23 @@ mod tests {
             assert_eq!((taken[0], taken[1]), (3, 2));
             assert!(taken[2..].iter().all(|&times| times == 1), "{threads} threads");
         }
+    }
+
+    #[test]
+    fn alone_is_one_thread_until_the_operation_has_ended() {
+        with_threads(3, || {
+            let here = std::thread::current().id();
+            alone(|| {
+                assert_eq!(threads(), 1);
+                alone(|| ());
+                share(0..30, |_| assert_eq!(std::thread::current().id(), here));
+                join(|| (), || assert_eq!(std::thread::current().id(), here));
+            });
+            let failed = std::panic::catch_unwind(|| alone(|| panic!("on purpose")));
+            assert!(failed.is_err());
+            assert_eq!(threads(), 3);
+        })
+        .unwrap();
     }
 
     /// Sums of numbers of very different size: any other order of additions would show in the bits.

@@ -11,7 +11,7 @@ use abyssal_nn::{GraphInput, Mode, NnError, Parameters, Pass};
 use abyssal_tensor::Matrix;
 use abyssal_tensor::ops::{Targets, mean_cross_entropy};
 use abyssal_tensor::optimizer::{Adam, StepSchedule};
-use abyssal_tensor::parallel::{join, with_awake_threads};
+use abyssal_tensor::parallel::{alone, join, with_awake_threads};
 use abyssal_tensor::tape::{Buffer, Pool, Tape};
 
 use crate::curriculum::{Course, Stage};
@@ -21,6 +21,8 @@ use crate::{Best, Config, EpochMetrics, Remedy, TrainError, divergence};
 
 /// From so many nodes on they are put in an order of their own: the embeddings of fewer are close in any order.
 const ORDERED_NODES: usize = 1 << 13;
+/// Embeddings of fewer values stay with one thread: Texas at width 64 took 4.9 ms an epoch on two, and takes 3.8 on one.
+const SHARED_VALUES: usize = 1 << 15;
 
 /// All that changes while a run goes on. Together with the configuration it determines everything that follows.
 #[derive(Clone, Debug, PartialEq)]
@@ -186,7 +188,13 @@ impl Trainer {
     /// # Errors
     /// If numbers leave the finite range.
     pub fn run_epoch(&mut self) -> Result<EpochMetrics, TrainError> {
-        with_awake_threads(|| self.step_and_evaluate())
+        // Two passes side by side keep two threads busy, however small they are.
+        let is_small = self.order.nodes().len() * self.config.model.hidden() < SHARED_VALUES;
+        if is_small && !self.model.has_dropout() {
+            alone(|| self.step_and_evaluate())
+        } else {
+            with_awake_threads(|| self.step_and_evaluate())
+        }
     }
 
     fn step_and_evaluate(&mut self) -> Result<EpochMetrics, TrainError> {
