@@ -214,14 +214,20 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn data_beside_those_of_a_model_are_counted() {
-        // So many tasks that loading takes less.
-        let settings =
-            [("train.method", Value::from("curriculum")), ("curriculum.steps", Value::from(100_000))];
+    fn with_settings<const N: usize>(settings: [(&str, Value); N]) -> (Config, Dataset) {
         let settings = settings.map(|(key, value)| (key.to_string(), value));
         let config = Config::resolve(None, &settings).unwrap();
         let dataset = config.data.load(&Library::from_environment(None)).unwrap();
+        (config, dataset)
+    }
+
+    #[test]
+    fn data_beside_those_of_a_model_are_counted() {
+        // So many tasks that loading takes less.
+        let (config, dataset) = with_settings([
+            ("train.method", Value::from("curriculum")),
+            ("curriculum.steps", Value::from(100_000)),
+        ]);
         let alone = MemorySettings { budget: Some(u64::MAX), ..MemorySettings::default() };
         let [alone, beside] = [alone, alone.beside(&dataset)]
             .map(|settings| MemoryPlan::new(&config, &dataset, &settings).unwrap().bytes);
@@ -231,9 +237,7 @@ mod tests {
     #[test]
     fn as_many_layers_are_kept_as_fit() {
         // So many layers that loading takes less.
-        let settings = [("model.layers", Value::from(5000))].map(|(key, value)| (key.to_string(), value));
-        let config = Config::resolve(None, &settings).unwrap();
-        let dataset = config.data.load(&Library::from_environment(None)).unwrap();
+        let (config, dataset) = with_settings([("model.layers", Value::from(5000))]);
         let plan = |mode, budget| {
             let settings = MemorySettings { mode, budget: Some(budget), ..MemorySettings::default() };
             MemoryPlan::new(&config, &dataset, &settings)
@@ -261,10 +265,7 @@ mod tests {
     #[test]
     fn half_of_a_large_model_is_kept_unless_there_is_a_budget() {
         for (layers, is_large) in [(100, false), (5000, true)] {
-            let settings =
-                [("model.layers", Value::from(layers))].map(|(key, value)| (key.to_string(), value));
-            let config = Config::resolve(None, &settings).unwrap();
-            let dataset = config.data.load(&Library::from_environment(None)).unwrap();
+            let (config, dataset) = with_settings([("model.layers", Value::from(layers))]);
             let plan = |budget| {
                 let settings = MemorySettings { budget, ..MemorySettings::default() };
                 MemoryPlan::new(&config, &dataset, &settings).unwrap()
