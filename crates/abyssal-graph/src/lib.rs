@@ -37,6 +37,6 @@ pub use operators::{Normalization, adjacency, normalized_adjacency, two_hop_entr
 pub use order::NodeOrder;
 pub use preparation::{GraphRule, PaperSplit, Preparation};
 pub use registry::GeneratorConfig;
-pub use split::{Split, SplitRule, Subset};
+pub use split::{Rehearsal, Split, SplitRule, Subset};
 pub use statistics::{ComponentSize, DegreeSummary, SplitSize, Statistics};
 pub use storage::{write_atomically, write_atomically_with};

@@ -119,7 +119,12 @@ fn a_record_does_not_shrink() {
     let elsewhere = Runner { runs: directory.path().join("elsewhere"), ..here.clone() };
     let (look, trained, _) = run(&elsewhere, &cell("small", 1, &[]));
     assert_eq!((trained, look.runs.len()), (1, 1));
-    assert_eq!(here.kept(&look), Some(full));
+    assert_eq!(here.kept(&look).as_ref(), Some(&full));
+    // Nor from one that is older than a setting, which has its default there.
+    let mut older = full.clone();
+    let train = older.configuration["train"].as_table_mut().unwrap();
+    assert!(train.remove("selection").is_some());
+    assert!(older.is_fuller_than(&look) && !look.is_fuller_than(&older));
     // Another configuration is another number.
     let other = Runner { runs: directory.path().join("other"), ..here.clone() };
     let (changed, ..) = run(&other, &cell("small", 1, &[("model.hidden", 4.into())]));

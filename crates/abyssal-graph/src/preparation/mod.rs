@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::formats::RawDataset;
 use crate::formats::own::{self, NodeNames};
-use crate::{Dataset, Features, Graph, GraphError, Split, SplitRule, neighbour_graph};
+use crate::{Dataset, Features, Graph, GraphError, Rehearsal, Split, SplitRule, neighbour_graph};
 
 use transforms::Cut;
 
@@ -35,6 +35,8 @@ pub struct Preparation {
     pub self_loops: bool,
     /// Which nodes train, validate and test.
     pub split: SplitRule,
+    /// Whether half of the validation nodes take the place of the test nodes: `off`, `first` or `second`.
+    pub rehearsal: Rehearsal,
     /// The seed of random splits and of noise features.
     pub seed: u64,
 }
@@ -52,6 +54,7 @@ impl Default for Preparation {
             symmetrize: true,
             self_loops: true,
             split: SplitRule::Default,
+            rehearsal: Rehearsal::Off,
             seed: 0,
         }
     }
@@ -77,6 +80,7 @@ impl Preparation {
     /// If the split does not exist or does not fit, or the data is not fit to learn from.
     pub fn apply(&self, name: &str, raw: RawDataset, paper: PaperSplit) -> Result<Dataset, GraphError> {
         let (raw, split) = self.select_nodes(name, raw, paper)?;
+        let split = split.rehearsed(self.rehearsal, &raw.labels)?;
         let features = self.transform_features(raw.features)?;
         let graph = match (&self.graph, self.symmetrize) {
             (GraphRule::NearestNeighbours { count, distance }, _) => {

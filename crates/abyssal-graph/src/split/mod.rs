@@ -2,12 +2,14 @@
 
 mod paper;
 mod random;
+mod rehearsal;
 mod rule;
 
 use std::fmt;
 
 use crate::{Fingerprint, GraphError};
 
+pub use rehearsal::Rehearsal;
 pub use rule::SplitRule;
 
 /// One of the three sets of a split.

@@ -126,7 +126,13 @@ impl Record {
 
     /// Whether it says more about the same configuration.
     pub fn is_fuller_than(&self, other: &Self) -> bool {
-        self.runs.len() > other.runs.len() && self.configuration == other.configuration
+        self.runs.len() > other.runs.len() && self.config().is_some_and(|own| Some(own) == other.config())
+    }
+
+    /// Its configuration, where settings that came to be after it have their defaults; `None` if it has settings that are
+    /// no more.
+    fn config(&self) -> Option<Config> {
+        self.configuration.clone().try_into().ok()
     }
 
     /// Its place in a directory of results: `accuracies/cora-honest-ours-32.json`.
