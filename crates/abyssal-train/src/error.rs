@@ -6,7 +6,7 @@ use abyssal_graph::GraphError;
 use abyssal_nn::NnError;
 
 use crate::Remedy;
-use crate::memory::{MemoryPlan, readable_bytes};
+use crate::memory::{MemoryPlan, readable_beside, readable_bytes};
 
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -145,8 +145,8 @@ pub enum TrainError {
     /// A model that would take more memory than it may.
     #[error(
         "training would take about {} of memory, and {} may be used; {}",
-        readable_bytes(plan.bytes),
-        readable_bytes(*budget),
+        readable_beside(plan.bytes, *budget)[0],
+        readable_beside(plan.bytes, *budget)[1],
         way_out(instead.as_ref())
     )]
     TooLarge {

@@ -185,6 +185,19 @@ pub fn readable_bytes(bytes: u64) -> String {
     }
 }
 
+/// Two numbers of bytes for people, one of which is the larger: with more digits where they would read the same.
+pub(crate) fn readable_beside(bytes: u64, others: u64) -> [String; 2] {
+    let readable = [bytes, others].map(readable_bytes);
+    if bytes == others || readable[0] != readable[1] {
+        return readable;
+    }
+    let mebibytes = [bytes, others].map(|bytes| format!("{:.0} MiB", bytes as f64 / f64::from(1 << 20)));
+    if mebibytes[0] != mebibytes[1] {
+        return mebibytes;
+    }
+    [bytes, others].map(|bytes| format!("{bytes} bytes"))
+}
+
 /// Reads a number of bytes: `2GiB`, `1.5 GB`, `300M`. `K`, `M`, `G` and `T` count by 1024, with `B` after them by 1000.
 ///
 /// # Errors
@@ -301,5 +314,14 @@ mod tests {
         assert_eq!(readable_bytes(3 << 19), "1.5 MiB");
         assert_eq!(readable_bytes(300 << 20), "300 MiB");
         assert_eq!(readable_bytes(3 << 29), "1.5 GiB");
+    }
+
+    /// A refusal said "would take about 1.2 GiB, and 1.2 GiB may be used".
+    #[test]
+    fn what_is_more_than_what_may_be_used_reads_as_more() {
+        assert_eq!(readable_beside(3 << 30, 2 << 30), ["3.0 GiB", "2.0 GiB"]);
+        assert_eq!(readable_beside(1240 << 20, 1210 << 20), ["1240 MiB", "1210 MiB"]);
+        assert_eq!(readable_beside((40 << 20) + 9, 40 << 20), ["41943049 bytes", "41943040 bytes"]);
+        assert_eq!(readable_beside(2 << 30, 2 << 30), ["2.0 GiB", "2.0 GiB"]);
     }
 }
