@@ -7,8 +7,9 @@
 Every (dataset, recipe) is two commands, `abyssal train --dataset D --split geom-gcn --set data.rehearsal=first ...` and the
 same with `second`: all ten splits of geom-gcn, where half of the validation nodes choose the epochs of teachers and student
 and the other half, which chose nothing, judges. Test nodes are in no set of these runs. Runs stay in DIR, and what is
-complete there is not trained again. The record (`scripts/results/rehearsals.json`) has the commands, the mean accuracy of
-students and of teachers over the twenty runs, and every run. The script needs nothing but Python.
+complete there is not trained again. The record (`scripts/results/rehearsals.json`) has the commands, and the accuracies of
+students and of their teachers: the mean, and those of the ten splits, in the first rehearsal and in the second. The script
+needs nothing but Python.
 """
 
 import argparse
@@ -45,22 +46,16 @@ def collect(commands: list[list[str]], directories: list[Path]) -> dict:
     """All runs of a recipe as one entry of the record."""
     paths = [path for directory in directories for path in sorted(directory.glob("**/geom-gcn-*/**/result.json"))]
     results = [json.loads(path.read_text()) for path in paths if "teachers" not in path.parts]
-    runs = [
-        {
-            "split": result["split"]["name"],
-            "student": round(100 * result["selected"]["test_accuracy"], 2),
-            "teacher": round(100 * result["teacher"]["test_accuracy"], 2),
-            "chosen_by": round(100 * result["selected"]["validation_accuracy"], 2),
-        }
-        for result in results
-    ]
+    students = [100 * result["selected"]["test_accuracy"] for result in results]
+    their_teachers = [100 * result["teacher"]["test_accuracy"] for result in results]
     return {
         "commands": [" ".join(["abyssal", *given]) for given in commands],
-        "student": round(statistics.fmean(run["student"] for run in runs), 2),
-        "teacher": round(statistics.fmean(run["teacher"] for run in runs), 2),
+        "student": round(statistics.fmean(students), 2),
+        "teacher": round(statistics.fmean(their_teachers), 2),
+        "students": [round(value, 2) for value in students],
+        "teachers": [round(value, 2) for value in their_teachers],
         "version": results[0]["version"],
         "dataset": results[0]["dataset"],
-        "runs": runs,
     }
 
 
@@ -75,15 +70,16 @@ def rehearse(dataset: str, recipe: str, arguments: argparse.Namespace) -> tuple[
 
 
 def table(record: dict) -> str:
-    """A row a recipe, a column a dataset: students (their teachers), in percent."""
+    """A row a recipe that all datasets have, a column a dataset: students (their teachers), in percent."""
 
     def cell(dataset: str, recipe: str) -> str:
         entry = record.get(f"{dataset}/{recipe}")
-        return "" if entry is None else f"{entry['student']:.2f} ({entry['teacher']:.2f})"
+        return "–" if entry is None else f"{entry['student']:.2f} ({entry['teacher']:.2f})"
 
-    recipes = list(dict.fromkeys(recipe for recipes in RECIPES.values() for recipe in recipes))
+    first, *others = RECIPES.values()
+    shared = [recipe for recipe in first if all(recipe in recipes for recipes in others)]
     lines = [f"| recipe | {' | '.join(RECIPES)} |", "| --- |" + " ---: |" * len(RECIPES)]
-    for recipe in recipes:
+    for recipe in shared:
         lines.append(f"| `{recipe}` | {' | '.join(cell(dataset, recipe) for dataset in RECIPES)} |")
     return "\n".join(lines)
 

@@ -62,12 +62,21 @@ GPRGNN_OF_WISCONSIN = [
     "teacher.gprgnn.train.patience=100",
     "teacher.gprgnn.train.learning_rate=0.02",
 ]
+# Teachers whose probabilities have so much of the largest entropy there can be, in the mean over nodes.
+SOFT = ["curriculum.temperature=entropy:0.6"]
+SOFTER = ["curriculum.temperature=entropy:0.8"]
+# The student of the released code, along the neighbours it takes, but with an epoch that is chosen on validation nodes alone.
+REFERENCE = ["preset=reference", "train.selection=strict"]
 
 RECIPES = {
     "texas": recipes(2, TEXAS, [])
     | {
         "fsgnn-gprgnn-5-no-fine-tuning": MIXED + TEXAS + student(2, fine_tuning="0"),
         "fsgnn-gprgnn-5-five-neighbours": MIXED + TEXAS + student(5),
+        "fsgnn-gprgnn-5-soft": MIXED + TEXAS + student(2, fine_tuning="0") + SOFT,
+        "fsgnn-gprgnn-5-softer": MIXED + TEXAS + student(2, fine_tuning="0") + SOFTER,
+        "fsgnn-gprgnn-5-reference": MIXED + TEXAS + REFERENCE,
+        "fsgnn-gprgnn-5-reference-soft": MIXED + TEXAS + REFERENCE + SOFT,
     },
     "wisconsin": recipes(1, WISCONSIN, GPRGNN_OF_WISCONSIN)
     | {
@@ -83,5 +92,7 @@ RECIPES = {
     | {
         "fsgnn-wide-gprgnn-5-no-fine-tuning": MIXED + WIDE + student(2, fine_tuning="0"),
         "fsgnn-wide-gprgnn-5-five-neighbours": MIXED + WIDE + student(5),
+        "fsgnn-wide-gprgnn-5-soft": MIXED + WIDE + student(2) + SOFT,
+        "fsgnn-wide-gprgnn-5-reference": MIXED + WIDE + REFERENCE,
     },
 }
