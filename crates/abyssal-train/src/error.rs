@@ -85,6 +85,21 @@ pub enum TrainError {
         /// What may help.
         remedy: Remedy,
     },
+    /// As [`TrainError::TooLarge`], of a teacher.
+    #[error(
+        "teacher.{name}: training would take about {} of memory, and {} may be used; leave it out of teacher.models, or \
+         give a larger --memory-budget",
+        readable_beside(*bytes, *budget)[0],
+        readable_beside(*bytes, *budget)[1]
+    )]
+    TeacherTooLarge {
+        /// The teacher.
+        name: String,
+        /// How many bytes it would take.
+        bytes: u64,
+        /// How many may be used.
+        budget: u64,
+    },
     /// A teacher that is of no use.
     #[error("the teacher cannot teach: {reason}")]
     InvalidTeacher {
@@ -231,6 +246,9 @@ impl TrainError {
             },
             Self::Diverged { epoch, reason, remedy } => {
                 Self::TeacherDiverged { name: name.to_string(), epoch, reason, remedy }
+            }
+            Self::TooLarge { plan, budget, .. } => {
+                Self::TeacherTooLarge { name: name.to_string(), bytes: plan.bytes, budget }
             }
             other => other,
         }

@@ -258,7 +258,7 @@ impl ModelReport {
         let left_out = teachers.iter().flat_map(|teacher| &teacher.left_out).map(|one| one.name.as_str());
         let left_out = counted(left_out, teachers.len());
         if !left_out.is_empty() {
-            write!(output, "; diverged: {left_out}")?;
+            write!(output, "; left out: {left_out}")?;
         }
         writeln!(output)?;
         if let ([run], [teacher]) = (self.runs.as_slice(), teachers.as_slice())
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn teachers_of_several_runs_are_told_with_those_that_diverged() {
+    fn teachers_of_several_runs_are_told_with_those_left_out() {
         let results = [0, 1, 2].map(|seed| {
             let mut result = result("gcn", seed, 0.5);
             let teacher = result.1.teacher.as_mut().unwrap();
@@ -393,7 +393,7 @@ mod tests {
             result
         });
         let text = table(&SessionReport::new(&planned("gcn", 3), &results, &[]).unwrap());
-        let told = "taught by sgc (2 of 3 runs), mlp (1 of 3 runs); diverged: gcnii (2 of 3 runs)\n";
+        let told = "taught by sgc (2 of 3 runs), mlp (1 of 3 runs); left out: gcnii (2 of 3 runs)\n";
         assert!(text.contains(told), "{text}");
         let text = table(
             &SessionReport::new(&planned("gcn", 2), &[result("gcn", 0, 0.5), result("gcn", 1, 0.5)], &[])

@@ -118,6 +118,21 @@ fn teachers_that_diverge_are_told() {
 }
 
 #[test]
+fn teachers_that_do_not_fit_into_memory_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let too_wide =
+        [TAUGHT, &["--set", "teacher.gcn.model.hidden=60000", "--memory-budget", "200MiB"]].concat();
+    let error = fail(&mut train_small(&directory.path().join("alone"), &too_wide), 1);
+    assert!(error.contains("teacher.gcn: training would take about"), "{error}");
+    assert!(error.contains("200 MiB may be used; leave it out of teacher.models"), "{error}");
+    let more = ["--teacher", "mlp", "--set", "teacher.mlp.train.epochs=5"];
+    let report = succeed(&mut train_small(&directory.path().join("panel"), &[&too_wide, &more[..]].concat()));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["runs"][0]["teacher"]["name"], "mlp");
+    assert_eq!(report["runs"][0]["teacher"]["left_out"][0]["name"], "gcn");
+}
+
+#[test]
 fn a_model_can_do_without() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("run");

@@ -107,9 +107,10 @@ impl TeacherConfig {
     pub const SELF: &'static str = "self";
     /// What stands for the candidates of [`TeacherConfig::PANEL_MODELS`].
     pub const PANEL: &'static str = "panel";
-    /// Models that see features alone, near and far neighbours, and frequencies high and low: one of them is good at most
-    /// graphs.
-    pub const PANEL_MODELS: &'static [&'static str] = &["mlp", "gcn", "gcnii", "appnp", "gprgnn", "self"];
+    /// Models that see features alone, near and far neighbours, each distance by itself, and frequencies high and low: one of
+    /// them is good at most graphs.
+    pub const PANEL_MODELS: &'static [&'static str] =
+        &["mlp", "gcn", "gcnii", "appnp", "gprgnn", "fsgnn", "self"];
 
     /// Every setting with what it means.
     pub fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {

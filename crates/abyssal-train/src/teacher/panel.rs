@@ -124,7 +124,7 @@ impl Hearing<'_, '_> {
         Ok(Some(teaching))
     }
 
-    /// All candidates. Those that diverge are left out as long as there is another to teach.
+    /// All candidates. Those that diverge or do not fit into memory are left out as long as there is another to teach.
     fn hear_candidates(&mut self) -> Result<Option<Panel>, TrainError> {
         let teacher = self.teacher;
         let (mut panel, mut first_failure) = (Panel::default(), None);
@@ -136,7 +136,7 @@ impl Hearing<'_, '_> {
                     panel.seconds += seconds;
                 }
                 Ok(None) => return Ok(None),
-                Err(error @ TrainError::TeacherDiverged { .. }) => {
+                Err(error @ (TrainError::TeacherDiverged { .. } | TrainError::TeacherTooLarge { .. })) => {
                     panel.left_out.push(LeftOutRecord { name: name.clone(), reason: error.to_string() });
                     first_failure.get_or_insert(error);
                 }

@@ -17,7 +17,7 @@ pub struct TeacherRecord {
     pub entropy: f64,
     /// All candidates that were heard, in their order.
     pub candidates: Vec<CandidateRecord>,
-    /// Candidates whose training diverged.
+    /// Candidates whose training diverged, or that did not fit into memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutRecord>,
     /// Seconds their training took together.
