@@ -12,6 +12,12 @@ def teachers(*models: str, seeds: int) -> list[str]:
     return settings + [f"teacher.{model}.graph=given" for model in models]
 
 
+def panel(*models: str) -> list[str]:
+    """The best of these models on validation nodes, and a student along the given edges: what a graph of one's own gets."""
+    names = ", ".join(f'"{model}"' for model in models)
+    return [f"teacher.models=[{names}]", "teacher.choice=best", "teacher.seeds=1"] + student(1, graph="given")
+
+
 def student(neighbours: int, **changed: str) -> list[str]:
     """A student that propagates to so many nearest neighbours, unless something else is said."""
     settings = {"data.graph": f"knn:{neighbours}", "curriculum.steps": "5", "curriculum.fine_tuning_epochs": "50"}
@@ -40,7 +46,11 @@ def recipes(neighbours: int, published: list[str], gprgnn: list[str]) -> dict[st
         "fsgnn-gprgnn-5": MIXED + published + gprgnn,
         "fsgnn-wide-gprgnn-5": MIXED + WIDE + gprgnn,
     }
-    return {name: settings + student(neighbours) for name, settings in different.items()}
+    panels = {
+        "panel-without-fsgnn": panel("mlp", "gcn", "gcnii", "appnp", "gprgnn", "self"),
+        "panel": panel("mlp", "gcn", "gcnii", "appnp", "gprgnn", "fsgnn", "self") + published,
+    }
+    return {name: settings + student(neighbours) for name, settings in different.items()} | panels
 
 
 FSGNN = teachers("fsgnn", seeds=10)

@@ -178,11 +178,14 @@ impl SessionReport {
                 writeln!(output, "\nmean ± standard deviation of {} seeds, split {split}", seeds.len())?;
             }
             ([first, .., last], runs) => {
-                let (seeds, splits) = (seeds.len(), self.splits.len());
+                let splits = self.splits.len();
+                let seeds = match seeds.len() {
+                    1 => "one seed".to_string(),
+                    several => format!("{several} seeds"),
+                };
                 writeln!(
                     output,
-                    "\nmean ± standard deviation of {runs} runs: {seeds} seeds on each of {splits} splits, {first} to \
-                     {last}"
+                    "\nmean ± standard deviation of {runs} runs: {seeds} on each of {splits} splits, {first} to {last}"
                 )?;
             }
             ([], _) => {}
