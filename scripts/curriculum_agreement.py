@@ -57,6 +57,7 @@ KNOWN = {
         "standardize": False,
         "symmetrize": True,
         "self_loops": True,
+        "rehearsal": "off",
     },
     "model": {
         "name": "r-soft-graph-ain",
