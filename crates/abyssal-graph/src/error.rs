@@ -154,6 +154,11 @@ pub enum GraphError {
         /// The empty set.
         subset: Subset,
     },
+    /// A rehearsal of a split with a single validation node.
+    #[error(
+        "a rehearsal cannot halve a single validation node; take a split with more, or set data.rehearsal=off"
+    )]
+    NothingToHalve,
     /// A node in two sets of a split.
     #[error("node {node} is in the {first} set and in the {second} set; leave it in one of them")]
     OverlappingSubsets {

@@ -56,6 +56,30 @@ fn the_largest_component_takes_features_labels_and_splits_with_it() {
     }
 }
 
+/// Of those that have a label.
+#[test]
+fn a_rehearsal_judges_by_validation_nodes() {
+    let mut raw = raw();
+    raw.splits = vec![Split::new(vec![0], vec![1, 2, 3, 5], vec![4]).unwrap().with_name("given")];
+    let rehearse = |rehearsal| {
+        let preparation = Preparation { rehearsal, ..Preparation::default() };
+        let dataset = preparation.apply("small", raw.clone(), PaperSplit::None).unwrap();
+        let split = dataset.split();
+        (split.validation().to_vec(), split.test().to_vec(), split.name().to_string())
+    };
+    // Node 3 is of class 0, nodes 1 and 2 are of class 1.
+    let first = rehearse(Rehearsal::First);
+    assert_eq!(first, (vec![1], vec![2, 3], "given, rehearsal first".to_string()));
+    let second = rehearse(Rehearsal::Second);
+    assert_eq!(second, (vec![2, 3], vec![1], "given, rehearsal second".to_string()));
+    let off = rehearse(Rehearsal::Off);
+    assert_eq!(off, (vec![1, 2, 3], vec![4], "given".to_string()));
+    raw.splits[0] = Split::new(vec![0], vec![1], vec![2]).unwrap();
+    let preparation = Preparation { rehearsal: Rehearsal::First, ..Preparation::default() };
+    let error = preparation.apply("small", raw, PaperSplit::None).unwrap_err().to_string();
+    assert!(error.contains("a single validation node"), "{error}");
+}
+
 /// Nodes 0 to 3 alone, 4 to 23 a ring; numbered, with labels that take turns.
 fn ring_beside_isolated_nodes() -> RawDataset {
     RawDataset {

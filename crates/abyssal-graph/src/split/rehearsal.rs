@@ -45,6 +45,9 @@ impl Split {
             return Ok(self);
         }
         self.check_labels(labels)?;
+        if self.validation.len() < 2 {
+            return Err(GraphError::NothingToHalve);
+        }
         let mut by_class = self.validation;
         by_class.sort_by_key(|&node| (labels[node as usize], node));
         let half = |first: usize| by_class.iter().copied().skip(first).step_by(2).collect();
@@ -100,6 +103,6 @@ mod tests {
     #[test]
     fn a_single_validation_node_cannot_be_halved() {
         let split = Split::new(vec![0], vec![1], vec![2]).unwrap();
-        assert!(matches!(split.rehearsed(Rehearsal::First, &LABELS), Err(GraphError::EmptySubset { .. })));
+        assert_eq!(split.rehearsed(Rehearsal::First, &LABELS), Err(GraphError::NothingToHalve));
     }
 }
