@@ -5,25 +5,26 @@ those of `preset = "abyssal"`.
 """
 
 
-def teachers(*models: str, seeds: int) -> list[str]:
-    """An ensemble of so many of each model, which see the given edges."""
+def teachers(*models: str, choice: str, seeds: int) -> list[str]:
+    """So many of each model; the best of them or all as an ensemble."""
     names = ", ".join(f'"{model}"' for model in models)
-    settings = [f"teacher.models=[{names}]", "teacher.choice=ensemble", f"teacher.seeds={seeds}"]
-    return settings + [f"teacher.{model}.graph=given" for model in models]
+    return [f"teacher.models=[{names}]", f"teacher.choice={choice}", f"teacher.seeds={seeds}"]
+
+
+def ensemble(*models: str, seeds: int) -> list[str]:
+    """An ensemble of so many of each model, which see the given edges."""
+    edges = [f"teacher.{model}.graph=given" for model in models]
+    return teachers(*models, choice="ensemble", seeds=seeds) + edges
 
 
 def panel(*models: str) -> list[str]:
     """The best of these models on validation nodes, and a student along the given edges: what a graph of one's own gets."""
-    names = ", ".join(f'"{model}"' for model in models)
-    return [f"teacher.models=[{names}]", "teacher.choice=best", "teacher.seeds=1"] + student(1, graph="given")
+    return teachers(*models, choice="best", seeds=1) + student("given")
 
 
-def student(neighbours: int, **changed: str) -> list[str]:
-    """A student that propagates to so many nearest neighbours, unless something else is said."""
-    settings = {"data.graph": f"knn:{neighbours}", "curriculum.steps": "5", "curriculum.fine_tuning_epochs": "50"}
-    keys = {"graph": "data.graph", "steps": "curriculum.steps", "fine_tuning": "curriculum.fine_tuning_epochs"}
-    settings |= {keys[name]: value for name, value in changed.items()}
-    return [f"{key}={value}" for key, value in settings.items()]
+def student(graph: str, steps: int = 5, fine_tuning: int = 50) -> list[str]:
+    """The edges a student propagates along, its steps of smoothing and its epochs of fine-tuning."""
+    return [f"data.graph={graph}", f"curriculum.steps={steps}", f"curriculum.fine_tuning_epochs={fine_tuning}"]
 
 
 def fsgnn(layers: int, width: int, rate: str, share_decay: str, output_decay: str) -> list[str]:
@@ -37,10 +38,10 @@ def fsgnn(layers: int, width: int, rate: str, share_decay: str, output_decay: st
     ]
 
 
-def recipes(neighbours: int, published: list[str], gprgnn: list[str]) -> dict[str, list[str]]:
+def recipes(graph: str, published: list[str], gprgnn: list[str]) -> dict[str, list[str]]:
     """Students of different teachers: FSGNN as published and with settings of its own, GPR-GNN with these."""
     different = {
-        "gprgnn-10": teachers("gprgnn", seeds=10) + gprgnn,
+        "gprgnn-10": ensemble("gprgnn", seeds=10) + gprgnn,
         "fsgnn-10": FSGNN + published,
         "fsgnn-wide-10": FSGNN + WIDE,
         "fsgnn-gprgnn-5": MIXED + published + gprgnn,
@@ -50,11 +51,11 @@ def recipes(neighbours: int, published: list[str], gprgnn: list[str]) -> dict[st
         "panel-without-fsgnn": panel("mlp", "gcn", "gcnii", "appnp", "gprgnn", "self"),
         "panel": panel("mlp", "gcn", "gcnii", "appnp", "gprgnn", "fsgnn", "self") + published,
     }
-    return {name: settings + student(neighbours) for name, settings in different.items()} | panels
+    return {name: settings + student(graph) for name, settings in different.items()} | panels
 
 
-FSGNN = teachers("fsgnn", seeds=10)
-MIXED = teachers("fsgnn", "gprgnn", seeds=5)
+FSGNN = ensemble("fsgnn", seeds=10)
+MIXED = ensemble("fsgnn", "gprgnn", seeds=5)
 # What was published for FSGNN, by dataset.
 TEXAS = fsgnn(3, 64, "0.01", share_decay="0.001", output_decay="0.0")
 WISCONSIN = fsgnn(3, 64, "0.01", share_decay="0.0001", output_decay="0.0001")
@@ -79,30 +80,30 @@ SOFTER = ["curriculum.temperature=entropy:0.8"]
 REFERENCE = ["preset=reference", "train.selection=strict"]
 
 RECIPES = {
-    "texas": recipes(2, TEXAS, [])
+    "texas": recipes("knn:2", TEXAS, [])
     | {
-        "fsgnn-gprgnn-5-no-fine-tuning": MIXED + TEXAS + student(2, fine_tuning="0"),
-        "fsgnn-gprgnn-5-five-neighbours": MIXED + TEXAS + student(5),
-        "fsgnn-gprgnn-5-soft": MIXED + TEXAS + student(2, fine_tuning="0") + SOFT,
-        "fsgnn-gprgnn-5-softer": MIXED + TEXAS + student(2, fine_tuning="0") + SOFTER,
+        "fsgnn-gprgnn-5-no-fine-tuning": MIXED + TEXAS + student("knn:2", fine_tuning=0),
+        "fsgnn-gprgnn-5-five-neighbours": MIXED + TEXAS + student("knn:5"),
+        "fsgnn-gprgnn-5-soft": MIXED + TEXAS + student("knn:2", fine_tuning=0) + SOFT,
+        "fsgnn-gprgnn-5-softer": MIXED + TEXAS + student("knn:2", fine_tuning=0) + SOFTER,
         "fsgnn-gprgnn-5-reference": MIXED + TEXAS + REFERENCE,
         "fsgnn-gprgnn-5-reference-soft": MIXED + TEXAS + REFERENCE + SOFT,
     },
-    "wisconsin": recipes(1, WISCONSIN, GPRGNN_OF_WISCONSIN)
+    "wisconsin": recipes("knn:1", WISCONSIN, GPRGNN_OF_WISCONSIN)
     | {
-        "fsgnn-10-five-neighbours": FSGNN + WISCONSIN + student(5),
-        "fsgnn-wide-10-no-fine-tuning": FSGNN + WIDE + student(1, fine_tuning="0"),
-        "fsgnn-wide-10-no-smoothing": FSGNN + WIDE + student(1, steps="0"),
-        "fsgnn-wide-10-given-edges": FSGNN + WIDE + student(1, graph="given"),
-        "fsgnn-wide-10-five-neighbours": FSGNN + WIDE + student(5),
-        "fsgnn-wide-10-five-neighbours-no-fine-tuning": FSGNN + WIDE + student(5, fine_tuning="0"),
+        "fsgnn-10-five-neighbours": FSGNN + WISCONSIN + student("knn:5"),
+        "fsgnn-wide-10-no-fine-tuning": FSGNN + WIDE + student("knn:1", fine_tuning=0),
+        "fsgnn-wide-10-no-smoothing": FSGNN + WIDE + student("knn:1", steps=0),
+        "fsgnn-wide-10-given-edges": FSGNN + WIDE + student("given"),
+        "fsgnn-wide-10-five-neighbours": FSGNN + WIDE + student("knn:5"),
+        "fsgnn-wide-10-five-neighbours-no-fine-tuning": FSGNN + WIDE + student("knn:5", fine_tuning=0),
     },
-    "cornell": recipes(2, CORNELL, []) | {"fsgnn-gprgnn-5-five-neighbours": MIXED + CORNELL + student(5)},
-    "cornell-2020": recipes(2, CORNELL, [])
+    "cornell": recipes("knn:2", CORNELL, []) | {"fsgnn-gprgnn-5-five-neighbours": MIXED + CORNELL + student("knn:5")},
+    "cornell-2020": recipes("knn:2", CORNELL, [])
     | {
-        "fsgnn-wide-gprgnn-5-no-fine-tuning": MIXED + WIDE + student(2, fine_tuning="0"),
-        "fsgnn-wide-gprgnn-5-five-neighbours": MIXED + WIDE + student(5),
-        "fsgnn-wide-gprgnn-5-soft": MIXED + WIDE + student(2) + SOFT,
+        "fsgnn-wide-gprgnn-5-no-fine-tuning": MIXED + WIDE + student("knn:2", fine_tuning=0),
+        "fsgnn-wide-gprgnn-5-five-neighbours": MIXED + WIDE + student("knn:5"),
+        "fsgnn-wide-gprgnn-5-soft": MIXED + WIDE + student("knn:2") + SOFT,
         "fsgnn-wide-gprgnn-5-reference": MIXED + WIDE + REFERENCE,
     },
 }

@@ -87,10 +87,8 @@ pub enum TrainError {
     },
     /// As [`TrainError::TooLarge`], of a teacher.
     #[error(
-        "teacher.{name}: training would take about {} of memory, and {} may be used; leave it out of teacher.models, or \
-         give a larger --memory-budget",
-        readable_beside(*bytes, *budget)[0],
-        readable_beside(*bytes, *budget)[1]
+        "teacher.{name}: {}; leave it out of teacher.models, or give a larger --memory-budget",
+        too_much(*bytes, *budget)
     )]
     TeacherTooLarge {
         /// The teacher.
@@ -159,9 +157,8 @@ pub enum TrainError {
     },
     /// A model that would take more memory than it may.
     #[error(
-        "training would take about {} of memory, and {} may be used; {}",
-        readable_beside(plan.bytes, *budget)[0],
-        readable_beside(plan.bytes, *budget)[1],
+        "{}; {}",
+        too_much(plan.bytes, *budget),
         way_out(instead.as_ref())
     )]
     TooLarge {
@@ -259,6 +256,11 @@ impl TrainError {
         let path = path.to_path_buf();
         move |source| Self::Io { action, path, source }
     }
+}
+
+fn too_much(bytes: u64, budget: u64) -> String {
+    let [wanted, given] = readable_beside(bytes, budget);
+    format!("training would take about {wanted} of memory, and {given} may be used")
 }
 
 fn way_out(instead: Option<&MemoryPlan>) -> String {

@@ -41,9 +41,11 @@ impl Split {
     /// # Errors
     /// If there is a single validation node, or as for [`Split::check_labels`].
     pub(crate) fn rehearsed(self, rehearsal: Rehearsal, labels: &[Option<u32>]) -> Result<Self, GraphError> {
-        if rehearsal == Rehearsal::Off {
-            return Ok(self);
-        }
+        let judging = match rehearsal {
+            Rehearsal::Off => return Ok(self),
+            Rehearsal::First => 0,
+            Rehearsal::Second => 1,
+        };
         self.check_labels(labels)?;
         if self.validation.len() < 2 {
             return Err(GraphError::NothingToHalve);
@@ -51,13 +53,8 @@ impl Split {
         let mut by_class = self.validation;
         by_class.sort_by_key(|&node| (labels[node as usize], node));
         let half = |first: usize| by_class.iter().copied().skip(first).step_by(2).collect();
-        let (first, second) = (half(0), half(1));
-        let (validation, test) = match rehearsal {
-            Rehearsal::First => (second, first),
-            Rehearsal::Off | Rehearsal::Second => (first, second),
-        };
         let name = format!("{}, rehearsal {rehearsal}", self.name);
-        Ok(Self::new(self.train, validation, test)?.with_name(name))
+        Ok(Self::new(self.train, half(1 - judging), half(judging))?.with_name(name))
     }
 }
 
