@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Compares recipes for the small heterophilous graphs by rehearsals, and records what comes out.
+"""Compares recipes by rehearsals, and records what comes out.
 
     cargo build --release
     python3 scripts/rehearse.py --runs DIR [--datasets texas] [--recipes fsgnn-10 gprgnn-10] [--workers 2]
 
-Every (dataset, recipe) is two commands, `abyssal train --dataset D --split geom-gcn --set data.rehearsal=first ...` and the
-same with `second`: all ten splits of geom-gcn, where half of the validation nodes choose the epochs of teachers and student
-and the other half, which chose nothing, judges. Test nodes are in no set of these runs. Runs stay in DIR, and what is
-complete there is not trained again. The record (`scripts/results/rehearsals.json`) has the commands, and the accuracies of
-students and of their teachers: the mean, and those of the ten splits, in the first rehearsal and in the second. The script
-needs nothing but Python.
+Every (dataset, recipe) is two commands, `abyssal train --dataset D ... --set data.rehearsal=first ...` and the same with
+`second`: half of the validation nodes choose the epochs of teachers and student, and the other half, which chose nothing,
+judges. Test nodes are in no set of these runs. Runs are repeated on all ten splits of geom-gcn, or with five seeds where a
+dataset has one public split. They stay in DIR, and what is complete there is not trained again. The record
+(`scripts/results/rehearsals.json`) has the commands, and the accuracies of students and of their teachers: the mean, and
+those of all splits or seeds, in the first rehearsal and in the second; in a recipe of several rounds, the means of the
+students of earlier rounds as well, which are the students of the recipe with so many rounds. The script needs nothing but
+Python.
 """
 
 import argparse
@@ -20,7 +22,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from rehearsed_recipes import RECIPES
+from rehearsed_recipes import RECIPES, REPEATED, SEEDS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 REHEARSALS = ["first", "second"]
@@ -28,7 +30,7 @@ REHEARSALS = ["first", "second"]
 
 def command(dataset: str, settings: list[str], rehearsal: str) -> list[str]:
     """What computes one rehearsal of a recipe."""
-    given = ["train", "--dataset", dataset, "--split", "geom-gcn"]
+    given = ["train", "--dataset", dataset, *REPEATED[dataset]]
     for setting in [f"data.rehearsal={rehearsal}", *settings]:
         given += ["--set", setting]
     return given
@@ -42,18 +44,35 @@ def train(program: Path, given: list[str], directory: Path) -> None:
         sys.exit(f"{directory.name}: training failed; its messages are above")
 
 
+def judged(results: list[dict]) -> list[float]:
+    """What the judging half says about students, in percent."""
+    return [100 * result["selected"]["test_accuracy"] for result in results]
+
+
+def rounds(given: list[str]) -> int:
+    """How many rounds a command has."""
+    setting = "teacher.rounds="
+    return next((int(word.removeprefix(setting)) for word in given if word.startswith(setting)), 1)
+
+
 def collect(commands: list[list[str]], directories: list[Path]) -> dict:
     """All runs of a recipe as one entry of the record."""
-    paths = [path for directory in directories for path in sorted(directory.glob("**/geom-gcn-*/**/result.json"))]
-    results = [json.loads(path.read_text()) for path in paths if "teachers" not in path.parts]
-    students = [100 * result["selected"]["test_accuracy"] for result in results]
+
+    def results_in(pattern: str) -> list[dict]:
+        paths = [path for directory in directories for path in sorted(directory.glob(f"{pattern}/result.json"))]
+        return [json.loads(path.read_text()) for path in paths]
+
+    results = results_in("r-soft-graph-ain/**")
+    students = judged(results)
     their_teachers = [100 * result["teacher"]["test_accuracy"] for result in results]
+    earlier = [judged(results_in(f"teachers/round-{number}-*")) for number in range(1, rounds(commands[0]))]
     return {
         "commands": [" ".join(["abyssal", *given]) for given in commands],
         "student": round(statistics.fmean(students), 2),
         "teacher": round(statistics.fmean(their_teachers), 2),
         "students": [round(value, 2) for value in students],
         "teachers": [round(value, 2) for value in their_teachers],
+        "students_of_earlier_rounds": [round(statistics.fmean(values), 2) for values in earlier],
         "version": results[0]["version"],
         "dataset": results[0]["dataset"],
     }
@@ -69,18 +88,18 @@ def rehearse(dataset: str, recipe: str, arguments: argparse.Namespace) -> tuple[
     return f"{dataset}/{recipe}", collect(commands, directories)
 
 
-def table(record: dict) -> str:
-    """A row a recipe that all datasets have, a column a dataset: students (their teachers), in percent."""
+def across(record: dict, datasets: list[str]) -> str:
+    """A row a recipe that all these datasets have, a column a dataset: students (their teachers), in percent."""
 
     def cell(dataset: str, recipe: str) -> str:
         entry = record.get(f"{dataset}/{recipe}")
         return "–" if entry is None else f"{entry['student']:.2f} ({entry['teacher']:.2f})"
 
-    first, *others = RECIPES.values()
+    first, *others = (RECIPES[dataset] for dataset in datasets)
     shared = [recipe for recipe in first if all(recipe in recipes for recipes in others)]
-    lines = [f"| recipe | {' | '.join(RECIPES)} |", "| --- |" + " ---: |" * len(RECIPES)]
+    lines = [f"| recipe | {' | '.join(datasets)} |", "| --- |" + " ---: |" * len(datasets)]
     for recipe in shared:
-        lines.append(f"| `{recipe}` | {' | '.join(cell(dataset, recipe) for dataset in RECIPES)} |")
+        lines.append(f"| `{recipe}` | {' | '.join(cell(dataset, recipe) for dataset in datasets)} |")
     return "\n".join(lines)
 
 
@@ -106,7 +125,9 @@ def main() -> None:
             record[name] = entry
             arguments.out.write_text(json.dumps(dict(sorted(record.items())), indent=1) + "\n")
             print(f"{name}: student {entry['student']:.2f}, teacher {entry['teacher']:.2f}", flush=True)
-    print(table(record))
+    alone = [dataset for dataset, repeated in REPEATED.items() if repeated == SEEDS]
+    for datasets in [[dataset] for dataset in alone] + [[dataset for dataset in RECIPES if dataset not in alone]]:
+        print(f"\n{across(record, datasets)}")
 
 
 if __name__ == "__main__":

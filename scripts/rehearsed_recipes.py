@@ -27,6 +27,16 @@ def student(graph: str, steps: int = 5, fine_tuning: int = 50) -> list[str]:
     return [f"data.graph={graph}", f"curriculum.steps={steps}", f"curriculum.fine_tuning_epochs={fine_tuning}"]
 
 
+def learnt(temperature: float, rounds: int = 1) -> list[str]:
+    """The temperature of what teachers say, and the rounds in which a student teaches the next."""
+    return [f"curriculum.temperature={temperature}", f"teacher.rounds={rounds}"]
+
+
+def gcnii(layers: int) -> list[str]:
+    """The depth of GCNII as a teacher."""
+    return [f"teacher.gcnii.model.layers={layers}"]
+
+
 def fsgnn(layers: int, width: int, rate: str, share_decay: str, output_decay: str) -> list[str]:
     """The settings of FSGNN as a teacher; the last two are the weight decay of its shares and of its classifier."""
     return [
@@ -78,8 +88,46 @@ SOFT = ["curriculum.temperature=entropy:0.6"]
 SOFTER = ["curriculum.temperature=entropy:0.8"]
 # The student of the released code, along the neighbours it takes, but with an epoch that is chosen on validation nodes alone.
 REFERENCE = ["preset=reference", "train.selection=strict"]
+# The same with a teacher of its own for each seed.
+REFERENCE_BY_SEED = [*REFERENCE, "teacher.shared=false"]
+# Teachers of Cora, and of Citeseer.
+THREE = teachers("gcnii", "appnp", "dagnn", choice="ensemble", seeds=1) + gcnii(16)
+TWO = teachers("gcnii", "dagnn", choice="ensemble", seeds=1) + gcnii(16)
+DEEP_GCNII = teachers("gcnii", choice="ensemble", seeds=3) + gcnii(32)
+APPNP_DAGNN = teachers("appnp", "dagnn", choice="ensemble", seeds=5)
+
+# How the runs of a dataset are repeated.
+SEEDS = ["--seeds", "5"]
+SPLITS = ["--split", "geom-gcn"]
+REPEATED = {
+    "cora": SEEDS,
+    "citeseer": SEEDS,
+    "texas": SPLITS,
+    "wisconsin": SPLITS,
+    "cornell": SPLITS,
+    "cornell-2020": SPLITS,
+}
 
 RECIPES = {
+    "cora": {
+        "three": THREE + learnt(1, rounds=3),
+        "three-1.5": THREE + learnt(1.5),
+        "three-2": THREE + learnt(2),
+        "three-3": THREE + learnt(3),
+        "three-softer": THREE + SOFTER,
+        "three-reference": THREE + REFERENCE_BY_SEED,
+        "three-reference-softer": THREE + REFERENCE_BY_SEED + SOFTER,
+        "two-1.5": TWO + learnt(1.5),
+        "two-2": TWO + learnt(2),
+        "gcnii-3": DEEP_GCNII + learnt(1, rounds=2),
+        "gcnii-3-2": DEEP_GCNII + learnt(2),
+    },
+    "citeseer": {
+        "appnp-dagnn-5-0.5": APPNP_DAGNN + learnt(0.5, rounds=2),
+        "appnp-dagnn-5-1": APPNP_DAGNN + learnt(1),
+        "appnp-dagnn-5-2": APPNP_DAGNN + learnt(2),
+        "appnp-dagnn-5-3": APPNP_DAGNN + learnt(3),
+    },
     "texas": recipes("knn:2", TEXAS, [])
     | {
         "fsgnn-gprgnn-5-no-fine-tuning": MIXED + TEXAS + student("knn:2", fine_tuning=0),
