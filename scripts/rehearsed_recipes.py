@@ -32,11 +32,6 @@ def learnt(temperature: float, rounds: int = 1) -> list[str]:
     return [f"curriculum.temperature={temperature}", f"teacher.rounds={rounds}"]
 
 
-def gcnii(layers: int) -> list[str]:
-    """The depth of GCNII as a teacher."""
-    return [f"teacher.gcnii.model.layers={layers}"]
-
-
 def fsgnn(layers: int, width: int, rate: str, share_decay: str, output_decay: str) -> list[str]:
     """The settings of FSGNN as a teacher; the last two are the weight decay of its shares and of its classifier."""
     return [
@@ -91,9 +86,9 @@ REFERENCE = ["preset=reference", "train.selection=strict"]
 # The same with a teacher of its own for each seed.
 REFERENCE_BY_SEED = [*REFERENCE, "teacher.shared=false"]
 # Teachers of Cora, and of Citeseer.
-THREE = teachers("gcnii", "appnp", "dagnn", choice="ensemble", seeds=1) + gcnii(16)
-TWO = teachers("gcnii", "dagnn", choice="ensemble", seeds=1) + gcnii(16)
-DEEP_GCNII = teachers("gcnii", choice="ensemble", seeds=3) + gcnii(32)
+GCNII = ["teacher.gcnii.model.layers=16"]
+THREE = teachers("gcnii", "appnp", "dagnn", choice="ensemble", seeds=1) + GCNII
+TWO = teachers("gcnii", "dagnn", choice="ensemble", seeds=1) + GCNII
 APPNP_DAGNN = teachers("appnp", "dagnn", choice="ensemble", seeds=5)
 
 # How the runs of a dataset are repeated.
@@ -119,8 +114,6 @@ RECIPES = {
         "three-reference-softer": THREE + REFERENCE_BY_SEED + SOFTER,
         "two-1.5": TWO + learnt(1.5),
         "two-2": TWO + learnt(2),
-        "gcnii-3": DEEP_GCNII + learnt(1, rounds=2),
-        "gcnii-3-2": DEEP_GCNII + learnt(2),
     },
     "citeseer": {
         "appnp-dagnn-5-0.5": APPNP_DAGNN + learnt(0.5, rounds=2),
