@@ -109,6 +109,8 @@ fn a_run_that_does_not_fit_says_so_before_it_starts() {
     assert!(message.contains("40 MiB may be used; --memory checkpoint:"), "{message}");
     let message = refused(OURS, &["--memory-budget", "1MiB"]);
     assert!(message.contains("take fewer layers"), "{message}");
+    let message = refused(OURS, &["--set", "model.hidden=1000000"]);
+    assert!(message.contains("may be used; take fewer layers, a smaller model.hidden"), "{message}");
     let message = refused("appnp", &["--memory", "checkpoint:3"]);
     assert!(message.contains("appnp cannot compute layers again"), "{message}");
     let message = refused(OURS, &["--memory", "checkpoint:3", "--set", "model.layers=8"]);

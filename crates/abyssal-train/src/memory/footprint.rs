@@ -104,6 +104,37 @@ impl Line {
     }
 }
 
+/// What the weights of a model take. Of many layers, the list of all weights would itself be large.
+fn weight_bytes(model: &ModelConfig, task: TaskShape) -> f64 {
+    let of = |layers| {
+        let specs = model.clone().with_layers(layers).build::<f32>(task).specs();
+        let count: f64 = specs.iter().map(|spec| spec.shape.0 as f64 * spec.shape.1 as f64).sum();
+        Footprint { fixed: VALUE * count, ..Footprint::default() }
+    };
+    match model.layers() {
+        layers @ 0..=TRIED_LAYERS => of(layers).fixed,
+        layers => Line::of(of).at(layers).fixed,
+    }
+}
+
+/// What the partial sums of products of embeddings take.
+fn partial_sum_bytes(model: &ModelConfig, nodes: usize) -> f64 {
+    let width = model.hidden() as f64;
+    VALUE * partial_count(nodes) as f64 * width * width
+}
+
+/// What training a model takes at the very least, found out without trying it: its weights, the best ones, two moments and
+/// gradients, the embeddings of one layer and sums of their products. A model for which this is too much cannot be tried.
+pub(super) fn least_bytes(model: &ModelConfig, dataset: &Dataset) -> u64 {
+    let embeddings = VALUE * dataset.nodes() as f64 * model.hidden() as f64;
+    let weights = weight_bytes(model, task_of(dataset));
+    (5.0 * weights + embeddings + partial_sum_bytes(model, dataset.nodes())) as u64
+}
+
+fn task_of(dataset: &Dataset) -> TaskShape {
+    TaskShape { features: dataset.features().columns(), classes: dataset.classes() }
+}
+
 /// What training a model on a dataset takes beyond the dataset, depending on what is computed again.
 pub(super) struct Footprints {
     nodes: usize,
@@ -168,16 +199,13 @@ impl Footprints {
                 (kept.at(layers), recomputes.then(|| Recomputing::of(&trial, &kept)))
             }
         };
-        let specs = config.model.build::<f32>(trial.task).specs();
-        let weights: usize = specs.iter().map(|spec| spec.shape.0 * spec.shape.1).sum();
         // The weights, the best ones, and two moments; their gradients are in the trial.
-        let of_weights = 4.0 * VALUE * weights as f64;
+        let of_weights = 4.0 * weight_bytes(&config.model, trial.task);
         let of_features = match dataset.features() {
             Features::Dense(matrix) => VALUE * (matrix.rows() * matrix.columns()) as f64,
             // A value and an index, both once more in the transpose, and where they came from.
             Features::Sparse(matrix) => 5.0 * VALUE * matrix.stored() as f64,
         };
-        let partial_sums = VALUE * (partial_count(nodes) * trial.width * trial.width) as f64;
         let entries = nodes + (0..nodes).map(|node| dataset.graph().degree(node)).sum::<usize>();
         let tasks = config.curriculum.as_ref().map_or(0, |curriculum| curriculum.tasks());
         let of_tasks = VALUE * tasks as f64 * (nodes * dataset.classes()) as f64;
@@ -185,7 +213,7 @@ impl Footprints {
             true => two_hop_bytes(dataset.graph()),
             false => (0.0, 0.0),
         };
-        let beside = of_weights + of_features + partial_sums + of_tasks + two_hops;
+        let beside = of_weights + of_features + partial_sum_bytes(&config.model, nodes) + of_tasks + two_hops;
         Self { nodes, entries, layers, beside, making, full, recomputing }
     }
 
@@ -213,8 +241,6 @@ impl Footprints {
 struct Trial<'a> {
     model: &'a ModelConfig,
     task: TaskShape,
-    /// Of embeddings.
-    width: usize,
     /// Whether embeddings of the real graph are computed again.
     sparing: bool,
     nodes: usize,
@@ -227,10 +253,9 @@ struct Trial<'a> {
 impl<'a> Trial<'a> {
     fn new(config: &'a Config, dataset: &Dataset) -> Self {
         let model = &config.model;
-        let task = TaskShape { features: dataset.features().columns(), classes: dataset.classes() };
-        let width = model.hidden();
+        let task = task_of(dataset);
         let foreign = |nodes: &&usize| {
-            [task.features, task.classes, width].iter().all(|size| !size.is_multiple_of(**nodes))
+            [task.features, task.classes, model.hidden()].iter().all(|size| !size.is_multiple_of(**nodes))
         };
         let nodes = *NODES.iter().find(foreign).unwrap_or(&NODES[0]);
         // A ring with chords.
@@ -257,7 +282,7 @@ impl<'a> Trial<'a> {
             .map(|_| Arc::new(SoftTargets::new(Matrix::from_fn(nodes, task.classes, certain))));
         let input = GraphInput::new(&graph, &features);
         let sparing = spares_embeddings(model, dataset.nodes());
-        Self { model, task, width, sparing, nodes, input, targets, distributions }
+        Self { model, task, sparing, nodes, input, targets, distributions }
     }
 
     /// What a training pass takes with so many layers.

@@ -19,7 +19,7 @@ use abyssal_nn::models::ModelConfig;
 
 use crate::{Config, TrainError};
 use baseline::Baseline;
-use footprint::{Footprints, check_recomputes};
+use footprint::{Footprints, check_recomputes, least_bytes};
 pub use system::peak_memory_bytes;
 use system::{available_memory_bytes, present_memory_bytes};
 
@@ -131,14 +131,19 @@ impl MemoryPlan {
     /// # Errors
     /// If it cannot be done within the budget, or the model cannot compute layers again.
     pub fn new(config: &Config, dataset: &Dataset, settings: &MemorySettings) -> Result<Self, TrainError> {
-        let footprints = Footprints::of(config, dataset);
         let data = dataset.bytes() as u64 + settings.other_data;
         let baseline = Baseline::of_process(data);
+        let free = || Some(present_memory_bytes()? + available_memory_bytes()?);
+        let budget = settings.budget.or_else(free);
+        let least = baseline.with(data, least_bytes(&config.model, dataset));
+        if let Some(budget) = budget.filter(|budget| least > *budget) {
+            let plan = MemoryPlan { mode: MemoryMode::Full, bytes: least, full_bytes: least };
+            return Err(TrainError::TooLarge { plan, budget, instead: None });
+        }
+        let footprints = Footprints::of(config, dataset);
         let bytes = |kept_layers| baseline.with(data, footprints.bytes(kept_layers));
         let full_bytes = bytes(None);
         let plan = |mode: MemoryMode| MemoryPlan { mode, bytes: bytes(mode.kept_layers()), full_bytes };
-        let free = || Some(present_memory_bytes()? + available_memory_bytes()?);
-        let budget = settings.budget.or_else(free);
         let fits = |plan: &MemoryPlan| budget.is_none_or(|budget| plan.bytes <= budget);
         let fits_easily = |plan: &MemoryPlan| {
             budget.is_none_or(|budget| plan.bytes as f64 <= (1.0 - SPARE_SHARE) * budget as f64)
@@ -271,6 +276,19 @@ mod tests {
                 matches!(plan(MemoryMode::Full, budget), Err(TrainError::TooLarge { instead: Some(instead), .. }) if instead == chosen)
             );
             before = layers;
+        }
+    }
+
+    /// Trying them ended the program for want of memory, or took minutes.
+    #[test]
+    fn models_too_large_to_be_tried_are_refused() {
+        let settings = MemorySettings { budget: Some(16 << 30), ..MemorySettings::default() };
+        for (layers, hidden) in [(1, 1_000_000), (2, i64::MAX / 8 * 8), (i64::MAX, 64)] {
+            let sizes = [("model.layers", Value::from(layers)), ("model.hidden", Value::from(hidden))];
+            let (config, dataset) = with_settings(sizes);
+            let refused = MemoryPlan::new(&config, &dataset, &settings);
+            let refused = matches!(refused, Err(TrainError::TooLarge { instead: None, .. }));
+            assert!(refused, "{layers} layers of width {hidden}");
         }
     }
 
