@@ -15,6 +15,7 @@ Python.
 """
 
 import argparse
+import itertools
 import json
 import statistics
 import subprocess
@@ -22,7 +23,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from rehearsed_recipes import RECIPES, REPEATED, SEEDS
+from rehearsed_recipes import BY_SEED, RECIPES
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 REHEARSALS = ["first", "second"]
@@ -30,7 +31,8 @@ REHEARSALS = ["first", "second"]
 
 def command(dataset: str, settings: list[str], rehearsal: str) -> list[str]:
     """What computes one rehearsal of a recipe."""
-    given = ["train", "--dataset", dataset, *REPEATED[dataset]]
+    given = ["train", "--dataset", dataset]
+    given += ["--seeds", "5"] if dataset in BY_SEED else ["--split", "geom-gcn"]
     for setting in [f"data.rehearsal={rehearsal}", *settings]:
         given += ["--set", setting]
     return given
@@ -49,12 +51,6 @@ def judged(results: list[dict]) -> list[float]:
     return [100 * result["selected"]["test_accuracy"] for result in results]
 
 
-def rounds(given: list[str]) -> int:
-    """How many rounds a command has."""
-    setting = "teacher.rounds="
-    return next((int(word.removeprefix(setting)) for word in given if word.startswith(setting)), 1)
-
-
 def collect(commands: list[list[str]], directories: list[Path]) -> dict:
     """All runs of a recipe as one entry of the record."""
 
@@ -65,7 +61,7 @@ def collect(commands: list[list[str]], directories: list[Path]) -> dict:
     results = results_in("r-soft-graph-ain/**")
     students = judged(results)
     their_teachers = [100 * result["teacher"]["test_accuracy"] for result in results]
-    earlier = [judged(results_in(f"teachers/round-{number}-*")) for number in range(1, rounds(commands[0]))]
+    earlier = itertools.takewhile(bool, (judged(results_in(f"teachers/round-{number}-*")) for number in itertools.count(1)))
     return {
         "commands": [" ".join(["abyssal", *given]) for given in commands],
         "student": round(statistics.fmean(students), 2),
@@ -125,8 +121,8 @@ def main() -> None:
             record[name] = entry
             arguments.out.write_text(json.dumps(dict(sorted(record.items())), indent=1) + "\n")
             print(f"{name}: student {entry['student']:.2f}, teacher {entry['teacher']:.2f}", flush=True)
-    alone = [dataset for dataset, repeated in REPEATED.items() if repeated == SEEDS]
-    for datasets in [[dataset] for dataset in alone] + [[dataset for dataset in RECIPES if dataset not in alone]]:
+    by_split = [dataset for dataset in RECIPES if dataset not in BY_SEED]
+    for datasets in [*([dataset] for dataset in BY_SEED), by_split]:
         print(f"\n{across(record, datasets)}")
 
 

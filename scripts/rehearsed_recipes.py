@@ -91,17 +91,8 @@ THREE = teachers("gcnii", "appnp", "dagnn", choice="ensemble", seeds=1) + GCNII
 TWO = teachers("gcnii", "dagnn", choice="ensemble", seeds=1) + GCNII
 APPNP_DAGNN = teachers("appnp", "dagnn", choice="ensemble", seeds=5)
 
-# How the runs of a dataset are repeated.
-SEEDS = ["--seeds", "5"]
-SPLITS = ["--split", "geom-gcn"]
-REPEATED = {
-    "cora": SEEDS,
-    "citeseer": SEEDS,
-    "texas": SPLITS,
-    "wisconsin": SPLITS,
-    "cornell": SPLITS,
-    "cornell-2020": SPLITS,
-}
+# Datasets with one split, whose runs are repeated with other seeds; those of the others are repeated on other splits.
+BY_SEED = ["cora", "citeseer"]
 
 RECIPES = {
     "cora": {
