@@ -2,13 +2,14 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// At most this many threads are kept awake: many idle ones would only be in each other's way.
 const AWAKE_THREADS: usize = 4;
-/// How long an operation waits for other threads to wake up: it starts without those that have work to do.
-const PATIENCE: Duration = Duration::from_micros(500);
+/// How long a wait for other threads is spent without giving way to other programs. An operation starts without threads that
+/// have not woken up by then.
+const PATIENCE: Duration = Duration::from_micros(100);
 
 /// Runs `operation` with a fixed number of threads; 0 means one for each core.
 ///
@@ -57,20 +58,20 @@ pub fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: impl FnO
 /// Runs `operation` while the other threads stay awake.
 ///
 /// A thread without work goes to sleep within microseconds and takes tens of them to wake up, as long as a small
-/// matrix product. In here an idle thread keeps looking for work, and gives way to other programs in between.
+/// matrix product. In here an idle thread keeps looking for work, and gives way to other programs in between. Nobody waits for it
+/// at the end: where other programs keep the processor busy, its turn may come milliseconds later.
 pub fn with_awake_threads<R: Send>(operation: impl FnOnce() -> R + Send) -> R {
-    let watch = &Watch::default();
-    rayon::scope(|scope| {
-        let owner = rayon::current_thread_index();
+    // On one of the threads, wherever this was called from.
+    rayon::scope(|_| {
+        let watch = Arc::new(Watch::default());
         let watchers = threads().min(AWAKE_THREADS) - 1;
-        scope.spawn_broadcast(move |_, context| {
-            if Some(context.index()) != owner && watch.begins(watchers) {
-                watch.keep();
-            }
-        });
+        for _ in 0..watchers {
+            let watch = Arc::clone(&watch);
+            rayon::spawn(move || watch.keep());
+        }
         watch.assemble(watchers);
         // Ended when the operation panics, too: the others would never end.
-        let _end = EndOf(watch);
+        let _end = EndOf(&watch);
         operation()
     })
 }
@@ -78,7 +79,7 @@ pub fn with_awake_threads<R: Send>(operation: impl FnOnce() -> R + Send) -> R {
 /// Threads that look for work until an operation has ended.
 #[derive(Default)]
 struct Watch {
-    /// How many threads began, or tried to.
+    /// How many threads keep watch.
     begun: AtomicUsize,
     /// Set when the operation starts. Who comes later may have work of the operation under way already and be about
     /// to wait for a part of it: looking for work on top of that until the operation ends, it would never end.
@@ -87,23 +88,25 @@ struct Watch {
 }
 
 impl Watch {
-    /// Whether a thread may keep watch: the first so many may that come before the operation starts.
-    fn begins(&self, watchers: usize) -> bool {
-        !self.closed.load(Ordering::Acquire) && self.begun.fetch_add(1, Ordering::AcqRel) < watchers
-    }
-
     /// Gives the other threads the time to wake up, and starts without those that are busy.
     fn assemble(&self, watchers: usize) {
-        let start = Instant::now();
-        while self.begun.load(Ordering::Acquire) < watchers && start.elapsed() < PATIENCE {
-            std::thread::yield_now();
+        let waiting = Waiting::default();
+        while self.begun.load(Ordering::Acquire) < watchers && waiting.is_patient() {
+            std::hint::spin_loop();
         }
         self.closed.store(true, Ordering::Release);
     }
 
+    /// Looks for work until the operation has ended.
     fn keep(&self) {
+        if self.closed.load(Ordering::Acquire) {
+            return;
+        }
+        self.begun.fetch_add(1, Ordering::AcqRel);
         while !self.ended.load(Ordering::Acquire) {
-            look_for_work();
+            if !find_work() {
+                std::thread::yield_now();
+            }
         }
     }
 }
@@ -147,16 +150,44 @@ pub(crate) fn share<B: Send>(
         while let Some(block) = from_front() {
             operation(block);
         }
+        let waiting = Waiting::default();
         while helping.load(Ordering::Acquire) > 0 {
-            look_for_work();
+            waiting.go_on();
         }
     });
 }
 
-/// Does some work that is waiting, or gives way to other programs.
-fn look_for_work() {
-    if rayon::yield_now() != Some(rayon::Yield::Executed) {
-        std::thread::yield_now();
+/// Does some work that is waiting, if there is some.
+fn find_work() -> bool {
+    rayon::yield_now() == Some(rayon::Yield::Executed)
+}
+
+/// A wait for other threads.
+struct Waiting(Instant);
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Self(Instant::now())
+    }
+}
+
+impl Waiting {
+    /// Whether it has not lasted long yet.
+    fn is_patient(&self) -> bool {
+        self.0.elapsed() < PATIENCE
+    }
+
+    /// Does some work meanwhile, or nothing; gives way to other programs if it lasts. Not before: they would keep the processor for
+    /// longer than most waits last.
+    fn go_on(&self) {
+        if find_work() {
+            return;
+        }
+        if self.is_patient() {
+            std::hint::spin_loop();
+        } else {
+            std::thread::yield_now();
+        }
     }
 }
 
@@ -236,6 +267,30 @@ mod tests {
                 first + second
             });
             assert_eq!(sum.unwrap(), 49_995_000);
+        }
+    }
+
+    /// One that waited for them took milliseconds longer wherever another program had the processor.
+    #[test]
+    fn an_operation_starts_and_ends_without_threads_that_are_busy() {
+        with_threads(2, || {
+            let [begun, released] = [const { AtomicBool::new(false) }; 2];
+            rayon::in_place_scope(|scope| {
+                scope.spawn(|_| {
+                    begun.store(true, Ordering::Release);
+                    wait_for(&released);
+                });
+                wait_for(&begun);
+                assert_eq!(with_awake_threads(|| 3), 3);
+                released.store(true, Ordering::Release);
+            });
+        })
+        .unwrap();
+    }
+
+    fn wait_for(signal: &AtomicBool) {
+        while !signal.load(Ordering::Acquire) {
+            std::thread::yield_now();
         }
     }
 
