@@ -6,7 +6,7 @@ those of `preset = "abyssal"`.
 
 
 def teachers(*models: str, choice: str, seeds: int) -> list[str]:
-    """So many of each model; the best of them or all as an ensemble."""
+    """So many of each model; the best of them, all as an ensemble, or an ensemble that is grown."""
     names = ", ".join(f'"{model}"' for model in models)
     return [f"teacher.models=[{names}]", f"teacher.choice={choice}", f"teacher.seeds={seeds}"]
 
@@ -17,9 +17,9 @@ def ensemble(*models: str, seeds: int) -> list[str]:
     return teachers(*models, choice="ensemble", seeds=seeds) + edges
 
 
-def panel(*models: str) -> list[str]:
-    """The best of these models on validation nodes, and a student along the given edges: what a graph of one's own gets."""
-    return teachers(*models, choice="best", seeds=1) + student("given")
+def panel(*models: str, choice: str) -> list[str]:
+    """Several models that see the given edges, and so does the student."""
+    return teachers(*models, choice=choice, seeds=1) + student("given")
 
 
 def student(graph: str, steps: int = 5, fine_tuning: int = 50) -> list[str]:
@@ -53,12 +53,15 @@ def recipes(graph: str, published: list[str], gprgnn: list[str]) -> dict[str, li
         "fsgnn-wide-gprgnn-5": MIXED + WIDE + gprgnn,
     }
     panels = {
-        "panel-without-fsgnn": panel("mlp", "gcn", "gcnii", "appnp", "gprgnn", "self"),
-        "panel": panel("mlp", "gcn", "gcnii", "appnp", "gprgnn", "fsgnn", "self") + published,
+        "panel-best-without-fsgnn": panel(*PANEL_WITHOUT_FSGNN, choice="best"),
+        "panel-best": panel(*PANEL_WITHOUT_FSGNN, "fsgnn", choice="best") + published,
+        # What a graph of one's own gets.
+        "panel-grown": panel(*PANEL_WITHOUT_FSGNN, "fsgnn", choice="grown") + published,
     }
     return {name: settings + student(graph) for name, settings in different.items()} | panels
 
 
+PANEL_WITHOUT_FSGNN = ["mlp", "gcn", "gcnii", "appnp", "gprgnn", "self"]
 FSGNN = ensemble("fsgnn", seeds=10)
 MIXED = ensemble("fsgnn", "gprgnn", seeds=5)
 # What was published for FSGNN, by dataset.

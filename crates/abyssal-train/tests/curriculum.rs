@@ -222,7 +222,7 @@ fn a_teacher_that_diverges_is_named_with_its_own_settings() {
 
 #[test]
 fn a_candidate_that_diverges_is_left_out_of_the_panel() {
-    for choice in ["best", "ensemble"] {
+    for choice in ["best", "ensemble", "grown"] {
         let (_directory, result, seen) = run(&config(&[
             ("teacher.models", models(&["gcn", "mlp"])),
             ("teacher.choice", choice.into()),

@@ -21,7 +21,8 @@ use crate::TrainError;
 pub struct TeacherConfig {
     /// The candidates, such as `["self"]` or `["gcnii", "appnp", "mlp"]`; `panel` stands for several good ones.
     pub models: Vec<String>,
-    /// Who of several candidates teaches: the `best` on the validation nodes, or all as an `ensemble`.
+    /// Who of several candidates teaches: the `best` on the validation nodes, all as an `ensemble`, or an ensemble that is `grown`
+    /// from those who lower its validation loss.
     pub choice: Choice,
     /// Every candidate is an ensemble of models from this many seeds, from 1 to 1000.
     pub seeds: usize,
@@ -45,11 +46,13 @@ pub struct TeacherConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Choice {
-    /// The one with the best validation accuracy; the first of equal ones.
+    /// The one with the best validation accuracy; of equal ones, that with the lower validation loss.
     #[default]
     Best,
     /// All: their probabilities are averaged.
     Ensemble,
+    /// Those who together have a low validation loss: whoever lowers that of the ensemble most joins it, until nobody does.
+    Grown,
 }
 
 /// What the numbers of a file of predictions are.

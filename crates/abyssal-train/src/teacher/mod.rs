@@ -1,5 +1,6 @@
 //! Who teaches a curriculum, and what it says about every node.
 
+mod choice;
 mod file;
 mod panel;
 mod record;

@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 use abyssal_graph::Dataset;
 use abyssal_tensor::Matrix;
 
+use super::choice::{Examined, chosen};
 use super::{CandidateRecord, LeftOutRecord, TeacherRecord, probabilities_of, read_predictions};
-use crate::config::{Choice, TeacherConfig};
+use crate::config::TeacherConfig;
 use crate::curriculum::{mean_entropy, propagate_labels, unit_rows};
 use crate::metrics::{accuracy, targets};
 use crate::run::{Role, RunDirectory, Surroundings};
@@ -34,7 +35,8 @@ struct Voice {
 #[derive(Default)]
 struct Panel {
     voices: Vec<Voice>,
-    /// One a voice.
+    /// One a voice, and so are candidates.
+    examined: Vec<Examined>,
     candidates: Vec<CandidateRecord>,
     left_out: Vec<LeftOutRecord>,
     /// How long the training of those that were heard took.
@@ -101,22 +103,18 @@ impl Hearing<'_, '_> {
         }))
     }
 
-    /// All candidates; the best, or the ensemble of them, teaches.
+    /// All candidates; one of them or an ensemble teaches.
     fn hear_panel(&mut self) -> Result<Option<Teaching>, TrainError> {
         let Some(panel) = self.hear_candidates()? else { return Ok(None) };
-        let Panel { mut voices, candidates, left_out, seconds } = panel;
-        let (name, voice) = match self.teacher.choice {
-            Choice::Ensemble if voices.len() > 1 => {
-                let names: Vec<&str> = candidates.iter().map(|one| one.name.as_str()).collect();
-                (format!("ensemble of {}", names.join(", ")), Voice::ensemble(voices))
-            }
-            Choice::Ensemble | Choice::Best => {
-                let accuracy = |index: usize| candidates[index].validation_accuracy;
-                let better = |best, index| if accuracy(index) > accuracy(best) { index } else { best };
-                let best = (1..candidates.len()).fold(0, better);
-                (candidates[best].name.clone(), voices.swap_remove(best))
-            }
+        let Panel { voices, examined, candidates, left_out, seconds } = panel;
+        let places = chosen(self.teacher.choice, &examined);
+        let names: Vec<&str> = places.iter().map(|&place| candidates[place].name.as_str()).collect();
+        let name = match names.as_slice() {
+            [name] => (*name).to_string(),
+            names => format!("ensemble of {}", names.join(", ")),
         };
+        let teaching = voices.into_iter().enumerate().filter(|(place, _)| places.contains(place));
+        let voice = Voice::ensemble(teaching.map(|(_, voice)| voice).collect());
         let mut teaching = voice.teaching(name, self.dataset);
         teaching.record.candidates = candidates;
         teaching.record.left_out = left_out;
@@ -127,11 +125,14 @@ impl Hearing<'_, '_> {
     /// All candidates. Those that diverge or do not fit into memory are left out as long as there is another to teach.
     fn hear_candidates(&mut self) -> Result<Option<Panel>, TrainError> {
         let teacher = self.teacher;
+        let validation = targets(self.dataset, self.dataset.split().validation());
         let (mut panel, mut first_failure) = (Panel::default(), None);
         for (earlier, name) in teacher.models.iter().enumerate() {
             match self.hear_candidate(name, earlier) {
                 Ok(Some((voice, seconds))) => {
-                    panel.candidates.push(self.record(name, &voice));
+                    let examined = Examined::new(&voice.probabilities, &validation);
+                    panel.candidates.push(self.record(name, &voice, &examined));
+                    panel.examined.push(examined);
                     panel.voices.push(voice);
                     panel.seconds += seconds;
                 }
@@ -197,16 +198,16 @@ impl Hearing<'_, '_> {
         Ok(Some((Voice { probabilities, embeddings: trainer.embed()? }, seconds)))
     }
 
-    fn record(&self, name: &str, voice: &Voice) -> CandidateRecord {
+    fn record(&self, name: &str, voice: &Voice, examined: &Examined) -> CandidateRecord {
         let model = &self.teacher.candidates[name].model;
-        let (validation_accuracy, test_accuracy) = voice.accuracies(self.dataset);
         CandidateRecord {
             name: name.to_string(),
             model: model.name().to_string(),
             layers: model.layers(),
             seeds: self.teacher.seeds_for(self.config.seed).collect(),
-            validation_accuracy,
-            test_accuracy,
+            validation_accuracy: examined.accuracy(),
+            validation_loss: Some(examined.loss()),
+            test_accuracy: voice.accuracies(self.dataset).1,
         }
     }
 }

@@ -37,6 +37,9 @@ pub struct CandidateRecord {
     pub seeds: Vec<u64>,
     /// Its accuracy on the validation nodes.
     pub validation_accuracy: f64,
+    /// Its cross-entropy there; results before ensembles could be grown have none.
+    #[serde(default)]
+    pub validation_loss: Option<f64>,
     /// Its accuracy on the test nodes.
     pub test_accuracy: f64,
 }
