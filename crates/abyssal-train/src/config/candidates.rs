@@ -9,6 +9,8 @@ use crate::{Selection, TrainError};
 
 /// The setting that names the candidates.
 pub(super) const MODELS: &str = "teacher.models";
+/// What a preset says about its own candidates together: whoever names others does without it.
+pub(super) const TOGETHER: [&str; 2] = ["teacher.choice", "teacher.seeds"];
 /// The setting that chooses an epoch.
 pub(super) const SELECTION: &str = "train.selection";
 

@@ -54,7 +54,10 @@ impl Config {
             Some(name) => named("model.name", name, ModelConfig::NAMES, ModelConfig::named)?,
             None => base.model,
         };
-        let of_preset = preset_settings(preset, model.name(), &data);
+        let mut of_preset = preset_settings(preset, model.name(), &data);
+        if last(&given, candidates::MODELS).is_some() {
+            of_preset.retain(|(key, _)| !candidates::TOGETHER.contains(&key.as_str()));
+        }
         let mut config = Config { preset, data, model, ..base };
         if method(&of_preset, &given)? == Method::Curriculum {
             config.curriculum = Some(CurriculumConfig::default());

@@ -47,11 +47,11 @@ pub struct TeacherConfig {
 #[serde(rename_all = "lowercase")]
 pub enum Choice {
     /// The one with the best validation accuracy; of equal ones, that with the lower validation loss.
-    #[default]
     Best,
     /// All: their probabilities are averaged.
     Ensemble,
     /// Those who together have a low validation loss: whoever lowers that of the ensemble most joins it, until nobody does.
+    #[default]
     Grown,
 }
 

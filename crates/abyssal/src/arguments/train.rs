@@ -78,7 +78,8 @@ pub struct TrainArguments {
     #[arg(long)]
     pub curriculum: bool,
 
-    /// Who teaches: a model by name, self, or panel (several, of which the best on validation nodes teaches). May be repeated.
+    /// Who teaches: a model by name, self, or panel (several, of which those teach that do best together on validation nodes). May be
+    /// repeated.
     #[arg(long, value_name = "NAME", conflicts_with = "no_curriculum")]
     pub teacher: Vec<String>,
 

@@ -4,7 +4,7 @@ use abyssal_tensor::ops::Gradient;
 
 use super::*;
 use crate::Selection;
-use crate::config::{AuxiliaryGraph, TeacherConfig};
+use crate::config::{AuxiliaryGraph, Choice, TeacherConfig};
 
 fn resolve(settings: &[(&str, Value)]) -> Result<Config, TrainError> {
     let settings: Vec<_> = settings.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
@@ -157,6 +157,21 @@ fn teachers_have_settings_of_their_own() {
     assert_eq!(teacher.candidates["shallow"].model.name(), "gcn");
     let panel = resolve(&[("data.name", "cora".into()), ("teacher.models", "panel".into())]).unwrap();
     assert_eq!(panel.teacher.unwrap().models, TeacherConfig::PANEL_MODELS);
+}
+
+/// `--teacher panel` had trained five seeds of every candidate on Texas and let the worst of them join in, as its recipe has it for two
+/// good ones.
+#[test]
+fn teachers_one_names_oneself_are_not_chosen_as_those_of_a_recipe() {
+    let teacher = |more: &[(&str, Value)]| {
+        let config = resolve(&[&[("data.name", "texas".into())], more].concat()).unwrap();
+        let teacher = config.teacher.unwrap();
+        (teacher.choice, teacher.seeds)
+    };
+    let named = ("teacher.models", Value::from("panel"));
+    assert_eq!(teacher(&[]), (Choice::Ensemble, 5));
+    assert_eq!(teacher(std::slice::from_ref(&named)), (Choice::Grown, 1));
+    assert_eq!(teacher(&[named, ("teacher.seeds", 3.into())]), (Choice::Grown, 3));
 }
 
 /// Test nodes must not choose what a teacher says to a student that is strict about them.
