@@ -140,8 +140,8 @@ mod tests {
             let members = chosen(Choice::Grown, &panel);
             let loss = |places: &[usize]| loss_of(&places.iter().map(|&place| &panel[place]).collect::<Vec<_>>());
             let reached = loss(&members);
-            for place in 0..panel.len() {
-                prop_assert!(reached <= panel[place].loss() + 1e-12);
+            for (place, candidate) in panel.iter().enumerate() {
+                prop_assert!(reached <= candidate.loss() + 1e-12);
                 if !members.contains(&place) {
                     prop_assert!(loss(&[&members[..], &[place]].concat()) >= reached - 1e-12);
                 }
