@@ -54,14 +54,15 @@ def recipes(graph: str, published: list[str], gprgnn: list[str]) -> dict[str, li
     }
     panels = {
         "panel-best-without-fsgnn": panel(*PANEL_WITHOUT_FSGNN, choice="best"),
-        "panel-best": panel(*PANEL_WITHOUT_FSGNN, "fsgnn", choice="best") + published,
+        "panel-best": panel(*PANEL, choice="best") + published,
         # What a graph of one's own gets.
-        "panel-grown": panel(*PANEL_WITHOUT_FSGNN, "fsgnn", choice="grown") + published,
+        "panel-grown": panel(*PANEL, choice="grown") + published,
     }
     return {name: settings + student(graph) for name, settings in different.items()} | panels
 
 
 PANEL_WITHOUT_FSGNN = ["mlp", "gcn", "gcnii", "appnp", "gprgnn", "self"]
+PANEL = [*PANEL_WITHOUT_FSGNN, "fsgnn"]
 FSGNN = ensemble("fsgnn", seeds=10)
 MIXED = ensemble("fsgnn", "gprgnn", seeds=5)
 # What was published for FSGNN, by dataset.
@@ -108,6 +109,8 @@ RECIPES = {
         "three-reference-softer": THREE + REFERENCE_BY_SEED + SOFTER,
         "two-1.5": TWO + learnt(1.5),
         "two-2": TWO + learnt(2),
+        "panel-best": teachers(*PANEL, choice="best", seeds=1) + GCNII + learnt(1),
+        "panel-grown": teachers(*PANEL, choice="grown", seeds=1) + GCNII + learnt(1),
     },
     "citeseer": {
         "appnp-dagnn-5-0.5": APPNP_DAGNN + learnt(0.5, rounds=2),
