@@ -109,7 +109,6 @@ RECIPES = {
         "three-reference-softer": THREE + REFERENCE_BY_SEED + SOFTER,
         "two-1.5": TWO + learnt(1.5),
         "two-2": TWO + learnt(2),
-        "panel-best": teachers(*PANEL, choice="best", seeds=1) + GCNII + learnt(1),
         "panel-grown": teachers(*PANEL, choice="grown", seeds=1) + GCNII + learnt(1),
     },
     "citeseer": {
