@@ -9,7 +9,8 @@ use serde_json::Value;
 #[test]
 fn published_settings_give_known_accuracies() {
     if std::env::var_os("ABYSSAL_DATA").is_none() {
-        eprintln!("skipped: ABYSSAL_DATA is not set");
+        // A test that passes shows nothing of what it prints.
+        std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ABYSSAL_DATA is not set\n").ok();
         return;
     }
     let directory = tempfile::tempdir().unwrap();

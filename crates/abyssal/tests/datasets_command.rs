@@ -20,7 +20,8 @@ fn alone(directory: &Path, arguments: &[&str]) -> Command {
 /// The program on real data, with a cache of its own.
 fn real(directory: &Path, arguments: &[&str]) -> Option<Command> {
     let Some(data) = std::env::var_os("ABYSSAL_DATA").map(PathBuf::from) else {
-        eprintln!("skipped: ABYSSAL_DATA is not set");
+        // A test that passes shows nothing of what it prints.
+        std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ABYSSAL_DATA is not set\n").ok();
         return None;
     };
     let mut command = alone(directory, arguments);

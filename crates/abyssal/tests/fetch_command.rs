@@ -48,7 +48,8 @@ fn program(directory: &Path, mirror: &str, arguments: &[&str]) -> Command {
 #[test]
 fn what_is_missing_is_fetched_verified_and_trained_on() {
     let Some(real) = std::env::var_os("ABYSSAL_DATA").map(PathBuf::from) else {
-        eprintln!("skipped: ABYSSAL_DATA is not set");
+        // A test that passes shows nothing of what it prints.
+        Write::write_all(&mut std::io::stderr(), b"skipped: ABYSSAL_DATA is not set\n").ok();
         return;
     };
     let directory = tempfile::tempdir().unwrap();

@@ -8,7 +8,8 @@ use abyssal_graph::fetch::{FileState, verify};
 #[test]
 fn the_original_files_have_the_sums_and_sizes_of_the_manifest() {
     let Some(directory) = std::env::var_os("ABYSSAL_DATA").map(PathBuf::from) else {
-        eprintln!("skipped: ABYSSAL_DATA is not set");
+        // A test that passes shows nothing of what it prints.
+        std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ABYSSAL_DATA is not set\n").ok();
         return;
     };
     for benchmark in Benchmark::all() {

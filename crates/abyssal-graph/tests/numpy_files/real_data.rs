@@ -12,7 +12,8 @@ use abyssal_graph::{Features, Graph};
 fn directory() -> Option<PathBuf> {
     let directory = std::env::var_os("ABYSSAL_DATA").map(PathBuf::from);
     if directory.is_none() {
-        eprintln!("skipped: ABYSSAL_DATA is not set");
+        // A test that passes shows nothing of what it prints.
+        std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ABYSSAL_DATA is not set\n").ok();
     }
     directory
 }
