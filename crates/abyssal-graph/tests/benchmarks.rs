@@ -1,20 +1,12 @@
 //! The benchmarks as they are on disk, in numbers. Needs their files: set `ABYSSAL_DATA`.
 
-use std::path::PathBuf;
+mod common;
+
 use std::sync::Arc;
 
 use abyssal_graph::formats::npz::Npz;
 use abyssal_graph::{Dataset, DatasetConfig, GraphError, Library, Split, SplitRule, Statistics};
-
-/// The data directory, or a line that says that the test is skipped.
-fn data() -> Option<PathBuf> {
-    let data = std::env::var_os("ABYSSAL_DATA").map(PathBuf::from);
-    if data.is_none() {
-        // A test that passes shows nothing of what it prints.
-        std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ABYSSAL_DATA is not set\n").ok();
-    }
-    data
-}
+use common::data;
 
 fn config(name: &str) -> DatasetConfig {
     DatasetConfig::named(name).expect("a known name")

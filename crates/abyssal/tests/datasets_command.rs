@@ -5,6 +5,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use common::real_data::data;
 use common::{abyssal, fail, succeed};
 use serde_json::Value;
 
@@ -19,11 +20,7 @@ fn alone(directory: &Path, arguments: &[&str]) -> Command {
 
 /// The program on real data, with a cache of its own.
 fn real(directory: &Path, arguments: &[&str]) -> Option<Command> {
-    let Some(data) = std::env::var_os("ABYSSAL_DATA").map(PathBuf::from) else {
-        // A test that passes shows nothing of what it prints.
-        std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ABYSSAL_DATA is not set\n").ok();
-        return None;
-    };
+    let data = data()?;
     let mut command = alone(directory, arguments);
     command.env("ABYSSAL_DATA", data);
     Some(command)

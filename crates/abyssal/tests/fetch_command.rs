@@ -7,6 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use common::real_data::data;
 use common::{abyssal, fail, succeed};
 
 /// Serves the files below a directory for as long as the test runs; gives the address.
@@ -47,11 +48,7 @@ fn program(directory: &Path, mirror: &str, arguments: &[&str]) -> Command {
 
 #[test]
 fn what_is_missing_is_fetched_verified_and_trained_on() {
-    let Some(real) = std::env::var_os("ABYSSAL_DATA").map(PathBuf::from) else {
-        // A test that passes shows nothing of what it prints.
-        Write::write_all(&mut std::io::stderr(), b"skipped: ABYSSAL_DATA is not set\n").ok();
-        return;
-    };
+    let Some(real) = data() else { return };
     let directory = tempfile::tempdir().unwrap();
     let mirror = serve(real);
     let said =

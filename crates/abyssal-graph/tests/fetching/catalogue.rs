@@ -1,17 +1,13 @@
 //! The manifest against the real files.
 
-use std::path::PathBuf;
-
 use abyssal_graph::catalogue::{Benchmark, Format};
 use abyssal_graph::fetch::{FileState, verify};
 
+use crate::common::data;
+
 #[test]
 fn the_original_files_have_the_sums_and_sizes_of_the_manifest() {
-    let Some(directory) = std::env::var_os("ABYSSAL_DATA").map(PathBuf::from) else {
-        // A test that passes shows nothing of what it prints.
-        std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ABYSSAL_DATA is not set\n").ok();
-        return;
-    };
+    let Some(directory) = data() else { return };
     for benchmark in Benchmark::all() {
         for (file, state) in verify(&directory, benchmark, &|_, _| Ok(())) {
             // The archive is too large to keep with the other files; some of its members are there instead.

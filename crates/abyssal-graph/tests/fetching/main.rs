@@ -3,6 +3,8 @@
 mod bench;
 mod broken;
 mod catalogue;
+#[path = "../common/mod.rs"]
+mod common;
 mod resuming;
 mod server;
 
@@ -14,6 +16,7 @@ use abyssal_graph::GraphError;
 use abyssal_graph::catalogue::RemoteFile;
 use abyssal_graph::fetch::{FetchError, FetchOptions, FetchProgress, FetchReport, fetch};
 use bench::{Bench, Diary, PATH, body, file, quick, unknown};
+use common::skip;
 use server::{Answer, Server};
 
 #[test]
@@ -263,12 +266,7 @@ fn a_directory_that_cannot_be_written_is_named_without_asking_a_server() {
     std::fs::create_dir(&example).unwrap();
     std::fs::set_permissions(&example, std::fs::Permissions::from_mode(0o555)).unwrap();
     if std::fs::write(example.join("probe"), b"").is_ok() {
-        // A test that passes shows nothing of what it prints.
-        std::io::Write::write_all(
-            &mut std::io::stderr(),
-            b"skipped: a privileged user can write everywhere\n",
-        )
-        .unwrap();
+        skip("a privileged user can write everywhere");
         return;
     }
     let server = Server::start(|_, _| Answer::status("500 Internal Server Error"));

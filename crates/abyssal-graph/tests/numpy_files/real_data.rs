@@ -2,21 +2,12 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::PathBuf;
 
 use abyssal_graph::formats::gnn_benchmark;
 use abyssal_graph::formats::npz::{Npz, masks};
 use abyssal_graph::{Features, Graph};
 
-/// The directory of the data, if there is one.
-fn directory() -> Option<PathBuf> {
-    let directory = std::env::var_os("ABYSSAL_DATA").map(PathBuf::from);
-    if directory.is_none() {
-        // A test that passes shows nothing of what it prints.
-        std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ABYSSAL_DATA is not set\n").ok();
-    }
-    directory
-}
+use crate::common::data;
 
 /// What is known about a dataset.
 struct Known {
@@ -32,7 +23,7 @@ struct Known {
 
 #[test]
 fn the_benchmarks_have_the_statistics_they_are_known_for() {
-    let Some(directory) = directory() else { return };
+    let Some(directory) = data() else { return };
     for known in [
         Known {
             file: "coauthor-cs/ms_academic_cs.npz",
@@ -101,7 +92,7 @@ type KnownSplits = (&'static str, usize, [[usize; 3]; 10]);
 
 #[test]
 fn the_splits_have_the_sizes_they_are_known_for() {
-    let Some(directory) = directory() else { return };
+    let Some(directory) = data() else { return };
     let (whole, component) = ([1596, 1065, 666], [1017, 679, 424]);
     let citeseer = [whole, whole, whole, whole, component, component, whole, whole, whole, whole];
     let every = |sizes| [sizes; 10];

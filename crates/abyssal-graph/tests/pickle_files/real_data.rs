@@ -7,15 +7,11 @@ use abyssal_graph::formats::{RawDataset, pickle::Pickle, planetoid};
 use abyssal_graph::{Features, Graph};
 use abyssal_tensor::Csr;
 
+use crate::common::data;
 use crate::writer::{self, Array, Sparse};
 
 fn directory(name: &str) -> Option<PathBuf> {
-    let data = std::env::var_os("ABYSSAL_DATA");
-    if data.is_none() {
-        // A test that passes shows nothing of what it prints.
-        std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ABYSSAL_DATA is not set\n").ok();
-    }
-    data.map(|data| PathBuf::from(data).join(name))
+    data().map(|data| data.join(name))
 }
 
 struct Statistics {

@@ -1,5 +1,7 @@
 //! Text formats from outside: hostile tables, and the files of geom-gcn and OGB, made up and real.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod datasets;
 mod hostile_ogb;
 mod real;

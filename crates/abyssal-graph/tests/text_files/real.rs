@@ -2,22 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use abyssal_graph::formats::geom_gcn::{self, FeatureEncoding};
 use abyssal_graph::formats::ogb;
 use abyssal_graph::{Features, Graph};
 
+use crate::common::data;
 use crate::{directory, gzip, write};
-
-fn data() -> Option<PathBuf> {
-    let data = std::env::var_os("ABYSSAL_DATA");
-    if data.is_none() {
-        // A test that passes shows nothing of what it prints.
-        std::io::Write::write_all(&mut std::io::stderr(), b"skipped: ABYSSAL_DATA is not set\n").ok();
-    }
-    data.map(PathBuf::from)
-}
 
 /// Nodes, undirected edges, loops, lines, distinct lines, features, and those that are not zero.
 type Statistics = (usize, usize, usize, usize, usize, usize, usize);

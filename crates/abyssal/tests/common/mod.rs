@@ -2,6 +2,9 @@
 // Every test binary compiles this file and uses its own part of it.
 #![allow(dead_code)]
 
+#[path = "../../../abyssal-graph/tests/common/mod.rs"]
+pub mod real_data;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
