@@ -9,6 +9,7 @@ mod batch_normalize;
 mod combine;
 mod concatenate;
 mod concatenate_shares;
+mod consistency;
 mod cross_entropy;
 mod drop_rows;
 mod dropout;
