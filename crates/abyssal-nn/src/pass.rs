@@ -15,12 +15,12 @@ use crate::{NnError, Parameters};
 /// What a pass is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Dropout is on, with masks that depend on seed, epoch, place in the model and element.
+    /// Dropout is on, with masks that depend on seed, pass, place in the model and element.
     Training {
         /// The run's seed.
         seed: u64,
-        /// The epoch, counted from 0.
-        epoch: u32,
+        /// The number of the pass, counted from 0: the epoch, where an epoch has one pass.
+        pass: u32,
     },
     /// Dropout is off.
     Evaluation,
@@ -81,6 +81,12 @@ impl<'t, 'm, T: Scalar> Pass<'t, 'm, T> {
     pub fn new(tape: &'t Tape<'m, T>, parameters: &Parameters<T>, mode: Mode) -> Self {
         let parameters = parameters.iter().map(|(_, value)| tape.parameter(value)).collect();
         Self { tape, parameters, mode, kept_layers: None, observer: None }
+    }
+
+    /// Another pass with the same weights on the same tape, which nobody looks at.
+    pub fn again(&self, mode: Mode) -> Self {
+        let (tape, parameters) = (self.tape, self.parameters.clone());
+        Self { tape, parameters, mode, kept_layers: self.kept_layers, observer: None }
     }
 
     /// The same pass, which on a recording tape keeps the last so many layers, and of those before them what every so many
@@ -167,9 +173,7 @@ impl<'t, 'm, T: Scalar> Pass<'t, 'm, T> {
     /// The random numbers of one place in the model; `None` in evaluation.
     pub fn stream(&self, place: Place) -> Option<Stream> {
         match self.mode {
-            Mode::Training { seed, epoch } => {
-                Some(Stream::new(seed, Purpose::Dropout, epoch, place.number()))
-            }
+            Mode::Training { seed, pass } => Some(Stream::new(seed, Purpose::Dropout, pass, place.number())),
             Mode::Evaluation => None,
         }
     }

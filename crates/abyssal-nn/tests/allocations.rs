@@ -79,7 +79,7 @@ fn large_allocations(operation: impl FnOnce()) -> usize {
 /// One epoch as a training loop runs it: forward, loss, backward, and all gradients taken.
 fn train(setup: &Setup<f32>, pool: &Pool<f32>, epoch: u32) {
     let tape = Tape::recording(pool);
-    let pass = Pass::new(&tape, &setup.parameters, Mode::Training { seed: 1, epoch });
+    let pass = Pass::new(&tape, &setup.parameters, Mode::Training { seed: 1, pass: epoch });
     let logits = setup.model.forward(&pass, &setup.input).expect("finite embeddings");
     let loss = tape.cross_entropy(&logits, &setup.targets);
     let parameters = pass.parameters;

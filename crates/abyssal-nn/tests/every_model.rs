@@ -75,7 +75,7 @@ fn dropout_is_declared() {
         let mut setup = problem.setup::<f64>(&config, 3);
         let evaluated = scores(&setup);
         assert_eq!(setup.train().logits, evaluated, "{name}");
-        setup.mode = Mode::Training { seed: 1, epoch: 0 };
+        setup.mode = Mode::Training { seed: 1, pass: 0 };
         let trained = scores(&setup);
         assert_eq!(trained != evaluated, setup.model.has_dropout(), "{name}");
         assert_eq!(setup.train().logits != trained, setup.model.score_dropout() > 0.0, "{name}");
@@ -90,7 +90,7 @@ fn recomputed_layers_have_the_same_gradients() {
     let mut recomputing = BTreeSet::new();
     for (name, config) in models(7, 8) {
         let mut setup = problem.setup::<f32>(&config, 3);
-        for mode in [Mode::Training { seed: 1, epoch: 0 }, Mode::Evaluation] {
+        for mode in [Mode::Training { seed: 1, pass: 0 }, Mode::Evaluation] {
             setup.mode = mode;
             (setup.kept_layers, setup.sparing) = (None, false);
             let kept = setup.train();

@@ -26,7 +26,7 @@ fn problem() -> Problem {
 fn gradients(setup: &Setup<f64>) -> Vec<(String, Option<Matrix<f64>>)> {
     let pool = Pool::new();
     let tape = Tape::recording(&pool);
-    let pass = Pass::new(&tape, &setup.parameters, Mode::Training { seed: 1, epoch: 0 });
+    let pass = Pass::new(&tape, &setup.parameters, Mode::Training { seed: 1, pass: 0 });
     let scores = setup.model.forward(&pass, &setup.input).expect("finite embeddings");
     let loss = tape.cross_entropy(&scores, &setup.targets);
     let variables = pass.parameters;

@@ -135,6 +135,7 @@ fn models_that_propagate_equal_pytorch() {
     check("gcnii", include_str!("golden/gcnii.json"), 2);
     check("jknet", include_str!("golden/jknet.json"), 2);
     check("chebnet", include_str!("golden/chebnet.json"), 1);
+    check("grand", include_str!("golden/grand.json"), 1);
     check("bernnet", include_str!("golden/bernnet.json"), 1);
 }
 

@@ -26,7 +26,7 @@ const AWAY_FROM_KINK: f64 = 1e-3;
 /// The same for a kept and a dropped eigenvalue, which must not change places.
 const AWAY_FROM_TIE: f64 = 1e-2;
 
-const TRAINING: Mode = Mode::Training { seed: 11, epoch: 3 };
+const TRAINING: Mode = Mode::Training { seed: 11, pass: 3 };
 
 fn config() -> RSoftGraphAinConfig {
     RSoftGraphAinConfig {

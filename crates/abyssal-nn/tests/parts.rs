@@ -16,7 +16,7 @@ use abyssal_tensor::testing::assert_gradient;
 
 use common::{Problem, connected_graph, random_features};
 
-const TRAINING: Mode = Mode::Training { seed: 11, epoch: 3 };
+const TRAINING: Mode = Mode::Training { seed: 11, pass: 3 };
 
 /// `Â` of one training pass with DropEdge, dense.
 fn dropped(input: &GraphInput<f64>, share: f64, mode: Mode) -> Option<Matrix<f64>> {
@@ -43,7 +43,7 @@ fn drop_edge_renormalizes_the_graph_that_is_left() {
         let left = kept.len() as f64 / graph.edges() as f64;
         assert!((left - (1.0 - share)).abs() < 0.04, "{left} of the edges left, share {share}");
         // Other epochs and seeds leave out other edges.
-        for other in [Mode::Training { seed: 11, epoch: 4 }, Mode::Training { seed: 12, epoch: 3 }] {
+        for other in [Mode::Training { seed: 11, pass: 4 }, Mode::Training { seed: 12, pass: 3 }] {
             assert_ne!(dropped(&input, share, other).unwrap(), dense);
         }
     }

@@ -11,6 +11,7 @@ mod gcn;
 mod gcnii;
 mod gin;
 mod gprgnn;
+mod grand;
 mod h2gcn;
 mod jknet;
 mod mlp;
@@ -30,6 +31,7 @@ pub use gcn::GcnConfig;
 pub use gcnii::GcniiConfig;
 pub use gin::GinConfig;
 pub use gprgnn::{CoefficientStart, GprgnnConfig};
+pub use grand::GrandConfig;
 pub use h2gcn::H2gcnConfig;
 pub use jknet::{JknetConfig, Jump};
 pub use mlp::MlpConfig;
@@ -251,6 +253,7 @@ registry! {
     "h2gcn" => H2gcn(H2gcnConfig),
     "fagcn" => Fagcn(FagcnConfig),
     "fsgnn" => Fsgnn(FsgnnConfig),
+    "grand" => Grand(GrandConfig),
     "pairnorm" => PairNorm(PairNormConfig),
     "modular" => Modular(ModularConfig),
 }

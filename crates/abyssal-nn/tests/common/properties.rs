@@ -61,7 +61,7 @@ pub fn assert_equivariant(name: &str, config: &ModelConfig) {
 /// features.
 pub fn assert_exact_gradients(name: &str, config: &ModelConfig) {
     for (kind, features) in [("dense", random_features(10, 5, 2)), ("sparse", sparse_features(10, 5, 2))] {
-        for mode in [Mode::Evaluation, Mode::Training { seed: 11, epoch: 3 }] {
+        for mode in [Mode::Evaluation, Mode::Training { seed: 11, pass: 3 }] {
             let problem = Problem::new(connected_graph(10, 6, 1), features.clone(), 3);
             let setups = (0..300).map(|seed| {
                 let mut setup = problem.setup::<f64>(config, seed);
@@ -118,7 +118,7 @@ fn is_smooth(setup: &Setup<f64>) -> bool {
 pub fn assert_finite_when_deep(name: &str, config: &ModelConfig) {
     fn run<T: Precision>(name: &str, problem: &Problem, config: &ModelConfig) {
         let mut setup = problem.setup::<T>(config, 1);
-        for mode in [Mode::Evaluation, Mode::Training { seed: 1, epoch: 0 }] {
+        for mode in [Mode::Evaluation, Mode::Training { seed: 1, pass: 0 }] {
             setup.mode = mode;
             setup.train().assert_finite(&format!("{name}, {}, {mode:?}", T::NAME));
         }
@@ -144,7 +144,7 @@ pub fn assert_same_bits(name: &str, config: &ModelConfig) {
         let run = |threads| {
             let outcome = with_threads(threads, || {
                 let mut setup = problem.setup::<f32>(config, 3);
-                setup.mode = Mode::Training { seed: 4, epoch: 5 };
+                setup.mode = Mode::Training { seed: 4, pass: 5 };
                 setup.train()
             });
             outcome.expect("threads")

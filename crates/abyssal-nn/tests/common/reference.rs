@@ -158,11 +158,11 @@ fn dropped_features(features: &Features, rate: f64, mode: Mode) -> Matrix<f64> {
 
 /// Dropout by its definition: the word of a value's position decides.
 fn drop_values(values: &mut [f64], rate: f64, mode: Mode, place: u32) {
-    let Mode::Training { seed, epoch } = mode else { return };
+    let Mode::Training { seed, pass } = mode else { return };
     if rate == 0.0 {
         return;
     }
-    let stream = Stream::new(seed, Purpose::Dropout, epoch, place);
+    let stream = Stream::new(seed, Purpose::Dropout, pass, place);
     for (position, value) in values.iter_mut().enumerate() {
         let uniform = f64::from(stream.word(position as u64)) / 2f64.powi(32);
         *value = if uniform < rate { 0.0 } else { *value / (1.0 - rate) };

@@ -59,6 +59,7 @@ fn baselines(layers: usize, hidden: usize) -> Vec<(String, ModelConfig)> {
     let h2gcn = H2gcnConfig { layers: h2gcn_layers, hidden, input_dropout, output_dropout: 0.3 };
     let fagcn = FagcnConfig { layers, hidden, input_dropout, hidden_dropout, ..Default::default() };
     let fagcn = FagcnConfig { attention_dropout: 0.2, initial: 0.4, ..fagcn };
+    let grand = GrandConfig { layers, hidden, drop_node: 0.3, input_dropout, hidden_dropout };
     let pair = |mode| {
         let pair = PairNormConfig { layers, hidden, mode, scale: 2.0, input_dropout, hidden_dropout };
         ModelConfig::PairNorm(pair)
@@ -87,6 +88,7 @@ fn baselines(layers: usize, hidden: usize) -> Vec<(String, ModelConfig)> {
         named("", ModelConfig::H2gcn(h2gcn)),
         named("", ModelConfig::Fagcn(fagcn)),
         named("", ModelConfig::Fsgnn(FsgnnConfig { layers, hidden, hidden_dropout })),
+        named("", ModelConfig::Grand(grand)),
         named("PN", pair(PairNormalization::Pn)),
         named("PN-SI", pair(PairNormalization::PnSi)),
         named("PN-SCS", pair(PairNormalization::PnScs)),

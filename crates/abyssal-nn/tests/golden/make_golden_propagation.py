@@ -32,6 +32,7 @@ STEPS = 4
 ALPHA = 0.25
 LAMBDA = 0.5
 ORDER = 2
+DROP_NODE = 0.375
 
 Shapes = dict[str, tuple[int, int]]
 EDGE_INDEX = to_undirected(torch.tensor(EDGES).T)
@@ -91,6 +92,12 @@ def dagnn(features: Tensor, parameters: Parameters) -> Tensor:
     terms = torch.stack(powers(normalized_adjacency(), perceptron(features, parameters)), dim=1)
     retained = torch.sigmoid(terms @ parameters["gate.weight"]).transpose(1, 2)
     return (retained @ terms).squeeze(1)
+
+
+def grand(features: Tensor, parameters: Parameters) -> Tensor:
+    """As the released code evaluates it: dropped nodes are made up for by scaling the features."""
+    terms = powers(normalized_adjacency(), (1 - DROP_NODE) * features)
+    return perceptron(sum(terms) / len(terms), parameters)
 
 
 def gcnii(star: bool, features: Tensor, parameters: Parameters) -> Tensor:
@@ -228,6 +235,7 @@ def main() -> None:
             for mode in ["concat", "max"]
         ],
         "chebnet": [("chebnet", layers | {"order": ORDER}, chebnet_shapes(), partial(chebnet, features))],
+        "grand": [("grand", steps | {"drop_node": DROP_NODE}, perceptron_shapes(), partial(grand, features))],
         "bernnet": [("bernnet", steps, perceptron_shapes() | coefficients, partial(bernnet, features))],
     }
     for model, cases in models.items():
