@@ -30,6 +30,7 @@ mod json;
 mod last_dataset;
 mod lessons;
 mod metrics;
+mod objective;
 mod predictions;
 mod result;
 mod run;

@@ -17,6 +17,7 @@ use abyssal_tensor::tape::{Buffer, Pool, Tape};
 use crate::curriculum::{Course, Stage};
 use crate::memory::spares_embeddings;
 use crate::metrics::{accuracy, targets};
+use crate::objective::{Attempt, Lesson, Objective};
 use crate::{Best, Config, EpochMetrics, Remedy, TrainError, divergence};
 
 /// From so many nodes on they are put in an order of their own: the embeddings of fewer are close in any order.
@@ -300,19 +301,18 @@ impl Trainer {
     /// The loss and its gradients at the present weights, with the dropout of an epoch.
     fn compute_step(&self, epoch: usize) -> Result<Step, NnError> {
         let tape = Tape::recording(&self.pool);
-        let mode = Mode::Training { seed: self.config.seed, epoch: epoch as u32 };
-        let pass = Pass::new(&tape, &self.state.parameters, mode).keeping(self.kept_layers);
-        let scores = self.model.forward(&pass, &self.input)?;
-        let kept = pass.drop_scores(&scores, self.model.score_dropout());
-        let loss = match self.course.as_ref().and_then(|course| course.targets(epoch)) {
-            Some(labels) => tape.soft_cross_entropy(&kept, labels),
-            None => tape.cross_entropy(&kept, &self.train),
+        let objective =
+            Objective::new(&*self.model, &self.input, &self.config.train).keeping(self.kept_layers);
+        let lesson = match self.course.as_ref().and_then(|course| course.targets(epoch)) {
+            Some(labels) => Lesson::Distributions(labels),
+            None => Lesson::Classes(&self.train),
         };
+        let attempt = objective.attempt(&tape, &self.state.parameters, (self.config.seed, epoch), lesson)?;
+        let Attempt { weights, scores, loss } = attempt;
         let value = f64::from(loss.get(0, 0));
         let evaluation = (!self.model.has_dropout()).then(|| self.judge(&scores));
-        let variables = pass.parameters;
         let mut gradients = tape.backward(&loss);
-        let gradients = variables.iter().map(|variable| gradients.take(variable)).collect();
+        let gradients = weights.iter().map(|weight| gradients.take(weight)).collect();
         Ok(Step { loss: value, evaluation, gradients })
     }
 

@@ -50,6 +50,27 @@ fn evaluations_agree_whichever_pass_they_come_from() {
     }
 }
 
+/// GRAND as its authors train it is better than without a consistency of its passes, and every epoch has passes of its own.
+#[test]
+fn consistent_passes_help_where_labels_are_few() {
+    let grand = |consistency: f64| {
+        let settings = [
+            ("model.name", Value::from("grand")),
+            ("data.nodes", Value::from(1000)),
+            ("data.train_per_class", Value::from(3)),
+            ("model.layers", Value::from(3)),
+            ("train.passes", Value::from(4)),
+            ("train.epochs", Value::from(200)),
+            ("train.consistency", Value::from(consistency)),
+        ];
+        let (trainer, history) = train(&config(&settings));
+        assert!(history.windows(2).all(|pair| pair[0].loss != pair[1].loss));
+        trainer.state().best.strict.unwrap().test_accuracy
+    };
+    let (with, without) = (grand(1.0), grand(0.0));
+    assert!(with > without, "{with} with it, {without} without");
+}
+
 #[test]
 fn patience_stops_a_run_that_no_longer_improves() {
     let config = config(&[("train.patience", 5.into()), ("train.epochs", 5000.into())]);

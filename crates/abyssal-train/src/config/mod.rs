@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use abyssal_graph::{DatasetConfig, Fingerprint, GeneratorConfig};
 use abyssal_nn::ParameterGroup;
-use abyssal_nn::models::ModelConfig;
+use abyssal_nn::models::{ModelConfig, TaskShape};
 use abyssal_tensor::optimizer::{AdamConfig, StepSchedule, WeightDecay};
 
 use crate::{Selection, TrainError};
@@ -137,6 +137,14 @@ pub struct TrainConfig {
     pub output_weight_decay: PartDecay,
     /// Where weight decay enters: `l2` (into the gradient) or `decoupled` (AdamW).
     pub weight_decay_kind: WeightDecay,
+    /// `S`, how often a step goes through the model, each time with other random dropout, from 1 to 100; its loss is the mean
+    /// of theirs.
+    pub passes: usize,
+    /// `λ`, how much it counts that the passes of a step say the same of all nodes, and are sure of it, at least 0; 0 does
+    /// without.
+    pub consistency: f64,
+    /// Temperature of the mean over the passes that each of them should come to, above 0 and at most 1: the smaller, the surer.
+    pub sharpening: f64,
     /// Stop after this many epochs without a better validation accuracy or a lower validation loss; 0 trains all epochs.
     /// A curriculum goes through all of its tasks; its fine-tuning has a patience of its own.
     pub patience: usize,
@@ -157,6 +165,9 @@ impl Default for TrainConfig {
             hidden_weight_decay: PartDecay::default(),
             output_weight_decay: PartDecay::default(),
             weight_decay_kind: WeightDecay::L2,
+            passes: 1,
+            consistency: 0.0,
+            sharpening: 0.5,
             patience: 0,
             selection: Selection::Strict,
             checkpoint_seconds: 10.0,
@@ -166,8 +177,13 @@ impl Default for TrainConfig {
 
 impl TrainConfig {
     /// Other names of settings (the paper's), as `(alias, name)`.
-    pub const ALIASES: &'static [(&'static str, &'static str)] =
-        &[("epoch", "epochs"), ("lr", "learning_rate"), ("lr_decay", "halve_at")];
+    pub const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("epoch", "epochs"),
+        ("lr", "learning_rate"),
+        ("lr_decay", "halve_at"),
+        ("S", "passes"),
+        ("lambda", "consistency"),
+    ];
 
     /// Checks every setting against its range.
     ///
@@ -186,10 +202,22 @@ impl TrainConfig {
             let value = decay.or(0.0);
             require(finite(value), key, value, "it must be `same`, or a number of at least 0")?;
         }
+        require((1..=100).contains(&self.passes), "train.passes", self.passes, "it must be from 1 to 100")?;
+        require(finite(self.consistency), "train.consistency", self.consistency, "it must be at least 0")?;
+        let sharpens = self.sharpening > 0.0 && self.sharpening <= 1.0;
+        require(sharpens, "train.sharpening", self.sharpening, "it must be above 0 and at most 1")?;
         let seconds = self.checkpoint_seconds;
         // No run is as long, and not every number of seconds is a `Duration`.
         let fits = (0.0..=1e9).contains(&seconds);
         require(fits, "train.checkpoint_seconds", seconds, "it must be between 0 and 1e9")
+    }
+
+    /// Checks that the passes of a step differ: that a model, whose settings are in their ranges, drops something.
+    pub(crate) fn validate_passes(&self, model: &ModelConfig) -> Result<(), TrainError> {
+        // Any task will do: it says nothing about dropout.
+        let drops = || model.build::<f32>(TaskShape { features: 1, classes: 2 }).has_dropout();
+        let reason = "the model drops nothing, so that all passes would be the same; let it drop something, or set it to 1";
+        require(self.passes == 1 || drops(), "train.passes", self.passes, reason)
     }
 
     /// Every setting with what it means.
@@ -229,6 +257,7 @@ impl Config {
         self.data.validate()?;
         self.model.validate()?;
         self.train.validate()?;
+        self.train.validate_passes(&self.model)?;
         let reason = format!("it must be at most {}", Self::LARGEST_SEED);
         require(self.seed <= Self::LARGEST_SEED, "seed", self.seed, &reason)?;
         let Some((curriculum, teacher)) = self.lessons()? else { return Ok(()) };

@@ -186,7 +186,8 @@ impl TeacherConfig {
 impl CandidateConfig {
     fn validate(&self) -> Result<(), TrainError> {
         self.train.validate()?;
-        Ok(self.model.validate()?)
+        self.model.validate()?;
+        self.train.validate_passes(&self.model)
     }
 
     /// The run that trains this candidate for a student.

@@ -12,7 +12,8 @@ use abyssal_tensor::tape::{Buffer, Pool, Tape};
 use abyssal_tensor::{Csr, Matrix};
 
 use super::spares_embeddings;
-use crate::{Config, TrainError};
+use crate::objective::{Attempt, Lesson, Objective};
+use crate::{Config, TrainConfig, TrainError};
 
 /// Up to so many layers a model is tried as it is; of more, the memory follows a line.
 const TRIED_LAYERS: usize = 8;
@@ -240,6 +241,7 @@ impl Footprints {
 /// A model on a graph of a few nodes, with the features and classes of the real one.
 struct Trial<'a> {
     model: &'a ModelConfig,
+    train: &'a TrainConfig,
     task: TaskShape,
     /// Whether embeddings of the real graph are computed again.
     sparing: bool,
@@ -282,7 +284,7 @@ impl<'a> Trial<'a> {
             .map(|_| Arc::new(SoftTargets::new(Matrix::from_fn(nodes, task.classes, certain))));
         let input = GraphInput::new(&graph, &features);
         let sparing = spares_embeddings(model, dataset.nodes());
-        Self { model, task, sparing, nodes, input, targets, distributions }
+        Self { model, train: &config.train, task, sparing, nodes, input, targets, distributions }
     }
 
     /// What a training pass takes with so many layers.
@@ -292,18 +294,17 @@ impl<'a> Trial<'a> {
         let pool = Pool::new().sparing(self.sparing);
         {
             let tape = Tape::recording(&pool);
-            let mode = Mode::Training { seed: 0, epoch: 0 };
-            let pass = Pass::new(&tape, &parameters, mode).keeping(kept_layers);
+            let objective = Objective::new(&*model, &self.input, self.train).keeping(kept_layers);
+            let lesson = match &self.distributions {
+                Some(distributions) => Lesson::Distributions(distributions),
+                None => Lesson::Classes(&self.targets),
+            };
             // A model whose numbers leave the finite range says so in training.
-            if let Ok(scores) = model.forward(&pass, &self.input) {
-                let scores = pass.drop_scores(&scores, model.score_dropout());
-                let loss = match &self.distributions {
-                    Some(distributions) => tape.soft_cross_entropy(&scores, distributions),
-                    None => tape.cross_entropy(&scores, &self.targets),
-                };
-                let variables = pass.parameters;
+            if let Ok(attempt) = objective.attempt(&tape, &parameters, (0, 0), lesson) {
+                let Attempt { weights, scores, loss } = attempt;
+                drop(scores);
                 let mut gradients = tape.backward(&loss);
-                let taken = variables.iter().map(|variable| gradients.take(variable));
+                let taken = weights.iter().map(|weight| gradients.take(weight));
                 drop::<Vec<Option<Buffer<f32>>>>(taken.collect());
             }
         }
@@ -365,6 +366,26 @@ mod tests {
         let of_weights = VALUE * (layers * hidden * hidden) as f64;
         // The weights, the best ones, two moments, and the gradients.
         assert!(footprints.bytes(footprints.most_frugal()) as f64 > 5.0 * of_weights);
+    }
+
+    /// What every pass keeps is there until the way back.
+    #[test]
+    fn passes_of_a_step_are_counted() {
+        let bytes = |passes| {
+            let settings = [
+                ("model.name", Value::from("gcn")),
+                ("model.hidden_dropout", Value::from(0.5)),
+                ("data.nodes", Value::from(2000)),
+                ("train.passes", Value::from(passes)),
+            ];
+            let settings = settings.map(|(key, value)| (key.to_string(), value));
+            let config = Config::resolve(None, &settings).unwrap();
+            let dataset = config.data.load(&Library::from_environment(None)).unwrap();
+            let layers = config.model.layers() * config.model.hidden() * dataset.nodes();
+            (Footprints::of(&config, &dataset).bytes(None) as f64, VALUE * layers as f64)
+        };
+        let ((one, embeddings), (four, _)) = (bytes(1), bytes(4));
+        assert!(four - one > 3.0 * embeddings, "{four} and {one}, where a pass has {embeddings}");
     }
 
     /// A star joins all of its leaves in two steps: far more than it has edges.

@@ -279,6 +279,10 @@ fn values_that_do_not_fit_are_blamed_on_their_key() {
         ("train.hidden_weight_decay", Value::from("some"), "`same`, or a number"),
         ("train.output_weight_decay", Value::from(-1), "`same`, or a number"),
         ("train.checkpoint_seconds", Value::from(1e30), "between 0 and 1e9"),
+        ("train.passes", Value::from(0), "from 1 to 100"),
+        ("train.passes", Value::from(2), "the model drops nothing"),
+        ("train.consistency", Value::from(-0.5), "at least 0"),
+        ("train.sharpening", Value::from(0), "above 0 and at most 1"),
         ("model.name", Value::from("gcm"), "did you mean \"gcn\""),
         ("data.name", Value::from("../cora"), "the name of a dataset"),
         ("data.name", Value::from(3), "the name of a dataset"),
@@ -289,6 +293,30 @@ fn values_that_do_not_fit_are_blamed_on_their_key() {
         let error = resolve(&[(key, value)]).unwrap_err().to_string();
         assert!(error.contains(expected), "{key}: {error}");
     }
+}
+
+/// Several passes that are all the same would only take their time, of a teacher as well.
+#[test]
+fn several_passes_need_something_that_is_dropped() {
+    let grand = ("model.name", Value::from("grand"));
+    let config = resolve(&[grand.clone(), ("data.name", "citeseer".into())]).unwrap();
+    assert_eq!((config.train.passes, config.train.consistency, config.train.sharpening), (2, 0.7, 0.3));
+    let nothing = ["drop_node", "input_dropout", "hidden_dropout"].map(|name| (format!("model.{name}"), 0.0));
+    let mut settings = vec![grand];
+    settings.extend(nothing.iter().map(|(key, value)| (key.as_str(), Value::from(*value))));
+    let error = resolve(&settings).unwrap_err().to_string();
+    assert!(error.contains("train.passes") && error.contains("set it to 1"), "{error}");
+    settings.push(("train.passes", 1.into()));
+    resolve(&settings).unwrap();
+    let teacher = [
+        ("train.method", Value::from("curriculum")),
+        ("teacher.models", "mlp".into()),
+        ("teacher.mlp.train.passes", 2.into()),
+        ("teacher.mlp.model.input_dropout", 0.0.into()),
+        ("teacher.mlp.model.hidden_dropout", 0.0.into()),
+    ];
+    let error = resolve(&teacher).unwrap_err().to_string();
+    assert!(error.contains("teacher.mlp.train.passes"), "{error}");
 }
 
 #[test]
