@@ -87,7 +87,9 @@ impl<T: Scalar> Model<T> for Grand {
         let mut powers = vec![graph.transform(pass.tape, &features, first)];
         for step in 0..self.steps {
             let power = pass.tape.propagate(graph.adjacency(), &powers[step]);
-            pass.observe(&power);
+            if step + 1 < self.steps {
+                pass.observe(&power);
+            }
             powers.push(power);
         }
         // Rows that stay were divided by 1 - δ.
@@ -95,6 +97,8 @@ impl<T: Scalar> Model<T> for Grand {
         let mean = pass.tape.weighted_sum(&powers.iter().map(|power| (share, power)).collect::<Vec<_>>());
         let dropout = pass.dropout(self.perceptron.hidden_dropout, Place::Layer(0));
         let hidden = pass.tape.activate(&mean, Some(first_bias), Activation::Relu, dropout);
+        // What a node is after all steps, near and far together, and not the farthest alone.
+        pass.observe(&hidden);
         let scores = graph.transform(pass.tape, &Embedding::Hidden(&hidden), last);
         Ok(pass.tape.activate(&scores, Some(last_bias), Activation::Identity, None))
     }

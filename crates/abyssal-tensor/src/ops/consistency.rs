@@ -167,6 +167,43 @@ mod tests {
         }
     }
 
+    /// Values and gradients as PyTorch computes them:
+    ///
+    /// ```python
+    /// z = [torch.tensor([[1.0, -0.5, 0.25], [0.0, 2.0, -1.0]], dtype=torch.float64, requires_grad=True),
+    ///      torch.tensor([[0.5, 0.75, -1.0], [-0.25, 1.5, 0.5]], dtype=torch.float64, requires_grad=True)]
+    /// p = [one.softmax(1) for one in z]
+    /// mean = sum(p) / 2
+    /// sharp = (mean ** 2.5 / (mean ** 2.5).sum(1, keepdim=True)).detach()
+    /// loss = sum((one - sharp).pow(2).sum(1).mean() for one in p) / 2
+    /// loss.backward()
+    /// print(loss.item(), z[0].grad, z[1].grad)
+    /// ```
+    #[test]
+    fn value_and_gradients_equal_pytorch() {
+        let pool = Pool::<f64>::new();
+        let tape = Tape::recording(&pool);
+        let logits = [[[1.0, -0.5, 0.25], [0.0, 2.0, -1.0]], [[0.5, 0.75, -1.0], [-0.25, 1.5, 0.5]]]
+            .map(|rows| tape.parameter(&Arc::new(Matrix::from_rows(&rows))));
+        let loss = tape.consistency(&[&logits[0], &logits[1]], TEMPERATURE);
+        assert!((loss.get(0, 0) - 0.109_038_123_197_767).abs() < 1e-12);
+        let expected = [
+            [
+                [-0.027_292_372_975, -0.005_891_079_055, 0.033_183_452_03],
+                [0.011_646_435_193, -0.014_285_098_163, 0.002_638_662_969],
+            ],
+            [
+                [-0.064_571_876_924, 0.064_201_832_521, 0.000_370_044_402],
+                [0.014_164_297_536, -0.058_436_548_387, 0.044_272_250_851],
+            ],
+        ];
+        let mut gradients = tape.backward(&loss);
+        for (logits, expected) in logits.iter().zip(expected) {
+            let gradient = gradients.take(logits).unwrap();
+            assert!(gradient.max_difference(&Matrix::from_rows(&expected)) < 1e-11);
+        }
+    }
+
     /// The gradient is that of the distance to a constant.
     #[test]
     fn gradient() {
