@@ -94,6 +94,8 @@ GCNII = ["teacher.gcnii.model.layers=16"]
 THREE = teachers("gcnii", "appnp", "dagnn", choice="ensemble", seeds=1) + GCNII
 TWO = teachers("gcnii", "dagnn", choice="ensemble", seeds=1) + GCNII
 APPNP_DAGNN = teachers("appnp", "dagnn", choice="ensemble", seeds=5)
+GRAND = teachers("grand", choice="ensemble", seeds=5)
+GRAND_GCNII = teachers("grand", "gcnii", choice="ensemble", seeds=1) + GCNII
 
 # Datasets with one split, whose runs are repeated with other seeds; those of the others are repeated on other splits.
 BY_SEED = ["cora", "citeseer"]
@@ -110,12 +112,25 @@ RECIPES = {
         "two-1.5": TWO + learnt(1.5),
         "two-2": TWO + learnt(2),
         "panel-grown": teachers(*PANEL, choice="grown", seeds=1) + GCNII + learnt(1),
+        "grand-5-0.5": GRAND + learnt(0.5),
+        "grand-5-1": GRAND + learnt(1, rounds=2),
+        "grand-5-1.5": GRAND + learnt(1.5),
+        "grand-5-2": GRAND + learnt(2),
+        "grand-5-1-input-graph": GRAND + learnt(1) + ["curriculum.graph=input"],
+        "grand-5-1-no-smoothing": GRAND + learnt(1) + ["curriculum.steps=0"],
+        "grand-5-1-less-dropout": GRAND + learnt(1) + ["model.output_dropout=0.3"],
+        "grand-5-reference": GRAND + REFERENCE_BY_SEED,
+        "grand-gcnii-1": GRAND_GCNII + learnt(1),
+        "grand-gcnii-1.5": GRAND_GCNII + learnt(1.5),
     },
     "citeseer": {
         "appnp-dagnn-5-0.5": APPNP_DAGNN + learnt(0.5, rounds=2),
         "appnp-dagnn-5-1": APPNP_DAGNN + learnt(1),
         "appnp-dagnn-5-2": APPNP_DAGNN + learnt(2),
         "appnp-dagnn-5-3": APPNP_DAGNN + learnt(3),
+        "grand-5-0.5": GRAND + learnt(0.5),
+        "grand-5-1": GRAND + learnt(1, rounds=2),
+        "grand-5-2": GRAND + learnt(2),
     },
     "texas": recipes("knn:2", TEXAS, [])
     | {
