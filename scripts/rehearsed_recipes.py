@@ -121,7 +121,6 @@ RECIPES = {
         "grand-5-1-less-dropout": GRAND + learnt(1) + ["model.output_dropout=0.3"],
         "grand-5-reference": GRAND + REFERENCE_BY_SEED,
         "grand-gcnii-1": GRAND_GCNII + learnt(1),
-        "grand-gcnii-1.5": GRAND_GCNII + learnt(1.5),
     },
     "citeseer": {
         "appnp-dagnn-5-0.5": APPNP_DAGNN + learnt(0.5, rounds=2),
