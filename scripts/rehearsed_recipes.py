@@ -55,9 +55,8 @@ def recipes(graph: str, published: list[str], gprgnn: list[str]) -> dict[str, li
     panels = {
         "panel-best-without-fsgnn": panel(*PANEL_WITHOUT_FSGNN, choice="best"),
         "panel-best": panel(*PANEL, choice="best") + published,
-        "panel-grown": panel(*PANEL, choice="grown") + published,
         # What a graph of one's own gets.
-        "panel-grown-with-grand": panel(*PANEL, "grand", choice="grown") + published,
+        "panel-grown": panel(*PANEL, choice="grown") + published,
     }
     return {name: settings + student(graph) for name, settings in different.items()} | panels
 
@@ -113,7 +112,6 @@ RECIPES = {
         "two-1.5": TWO + learnt(1.5),
         "two-2": TWO + learnt(2),
         "panel-grown": teachers(*PANEL, choice="grown", seeds=1) + GCNII + learnt(1),
-        "panel-grown-with-grand": teachers(*PANEL, "grand", choice="grown", seeds=1) + GCNII + learnt(1),
         "grand-5-0.5": GRAND + learnt(0.5),
         "grand-5-1": GRAND + learnt(1, rounds=2),
         "grand-5-1.5": GRAND + learnt(1.5),
