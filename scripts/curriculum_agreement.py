@@ -76,6 +76,8 @@ KNOWN = {
         "hidden_weight_decay": "same",
         "output_weight_decay": "same",
         "weight_decay_kind": "l2",
+        "passes": 1,
+        "consistency": 0,
         "patience": 0,
     },
     "curriculum": {"filtered": 0, "temperature": 1, "fine_tuning_epochs": 0},
