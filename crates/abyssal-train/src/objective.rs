@@ -25,12 +25,8 @@ pub(crate) enum Lesson<'a> {
 pub(crate) struct Objective<'m> {
     model: &'m dyn Model<f32>,
     input: &'m GraphInput<f32>,
-    /// S.
-    passes: usize,
-    /// λ.
-    consistency: f64,
-    /// The temperature of what the passes say together.
-    sharpening: f64,
+    /// Has S (`passes`), λ (`consistency`) and the temperature of what the passes say together (`sharpening`).
+    train: &'m TrainConfig,
     /// How many layers are kept at a time; `None` if all are.
     kept_layers: Option<NonZeroUsize>,
 }
@@ -46,9 +42,8 @@ pub(crate) struct Attempt {
 }
 
 impl<'m> Objective<'m> {
-    pub fn new(model: &'m dyn Model<f32>, input: &'m GraphInput<f32>, train: &TrainConfig) -> Self {
-        let TrainConfig { passes, consistency, sharpening, .. } = *train;
-        Self { model, input, passes, consistency, sharpening, kept_layers: None }
+    pub fn new(model: &'m dyn Model<f32>, input: &'m GraphInput<f32>, train: &'m TrainConfig) -> Self {
+        Self { model, input, train, kept_layers: None }
     }
 
     /// The same, of passes that [keep](Pass::keeping) so many layers at a time.
@@ -64,10 +59,10 @@ impl<'m> Objective<'m> {
         (seed, epoch): (u64, usize),
         lesson: Lesson,
     ) -> Result<Attempt, NnError> {
-        let mode = |index| Mode::Training { seed, pass: (epoch * self.passes + index) as u32 };
+        let mode = |index| Mode::Training { seed, pass: (epoch * self.train.passes + index) as u32 };
         let first = Pass::new(tape, parameters, mode(0)).keeping(self.kept_layers);
         let (mut scores, mut losses) = (Vec::new(), Vec::new());
-        for index in 0..self.passes {
+        for index in 0..self.train.passes {
             let pass = first.again(mode(index));
             let of_pass = self.model.forward(&pass, self.input)?;
             let kept = pass.drop_scores(&of_pass, self.model.score_dropout());
@@ -87,14 +82,15 @@ impl<'m> Objective<'m> {
         mut losses: Vec<Variable<f32>>,
         scores: &[Variable<f32>],
     ) -> Variable<f32> {
-        if self.passes == 1 && self.consistency == 0.0 {
+        let TrainConfig { passes, consistency, sharpening, .. } = *self.train;
+        if passes == 1 && consistency == 0.0 {
             return losses.swap_remove(0);
         }
-        let share = 1.0 / self.passes as f64;
-        if self.consistency > 0.0 {
-            losses.push(tape.consistency(&scores.iter().collect::<Vec<_>>(), self.sharpening));
+        let share = 1.0 / passes as f64;
+        if consistency > 0.0 {
+            losses.push(tape.consistency(&scores.iter().collect::<Vec<_>>(), sharpening));
         }
-        let shares = (0..).map(|index| if index < self.passes { share } else { self.consistency });
+        let shares = (0..).map(|index| if index < passes { share } else { consistency });
         tape.weighted_sum(&shares.zip(&losses).collect::<Vec<_>>())
     }
 }

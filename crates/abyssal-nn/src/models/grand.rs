@@ -12,7 +12,7 @@ use super::{Model, ModelSettings, TaskShape};
 use crate::dropping::Dropping;
 use crate::error::{require_rate, require_size};
 use crate::perceptron::Perceptron;
-use crate::{Embedding, GraphInput, NnError, ParameterSpec, Pass, Place};
+use crate::{GraphInput, NnError, ParameterSpec, Pass, Place};
 
 /// `Z = MLP(X̄)` of two layers, `X̄ = 1/(K+1) · Σ_k Â^k·X̃`, k = 0 … K. In training `X̃` are the features with a share δ of the
 /// rows set to zero (DropNode), in evaluation `(1-δ)·X`.
@@ -99,7 +99,7 @@ impl<T: Scalar> Model<T> for Grand {
         let hidden = pass.tape.activate(&mean, Some(first_bias), Activation::Relu, dropout);
         // What a node is after all steps, near and far together, and not the farthest alone.
         pass.observe(&hidden);
-        let scores = graph.transform(pass.tape, &Embedding::Hidden(&hidden), last);
+        let scores = pass.tape.linear(&hidden, last);
         Ok(pass.tape.activate(&scores, Some(last_bias), Activation::Identity, None))
     }
 }
