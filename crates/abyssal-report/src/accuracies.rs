@@ -106,7 +106,7 @@ impl fmt::Display for Lead<'_> {
 }
 
 /// The mean test accuracy of the teachers of a record's runs.
-fn teachers(record: Option<&Record>) -> String {
+pub(crate) fn teachers(record: Option<&Record>) -> String {
     let runs = record.map_or(&[][..], |record| &record.runs);
     let accuracies: Vec<f64> =
         runs.iter().filter_map(|run| Some(run.teacher.as_ref()?.test_accuracy)).collect();

@@ -1,6 +1,6 @@
-//! All models side by side, under the honest protocol.
+//! Ours and the baselines side by side, under the honest protocol.
 
-use abyssal_train::experiments::{Experiment, Protocol};
+use abyssal_train::experiments::{BASELINES, Experiment, OURS, Protocol};
 
 use crate::Records;
 use crate::numbers::strict;
@@ -8,8 +8,8 @@ use crate::table::Table;
 
 /// A row a dataset, a column a model.
 pub(crate) fn table(records: &Records, layers: usize) -> Table {
-    let labels = Experiment::Accuracies.labels();
-    let mut table = Table::new(std::iter::once("dataset".to_string()).chain(labels.iter().cloned()));
+    let labels: Vec<&str> = std::iter::once(OURS).chain(BASELINES).collect();
+    let mut table = Table::new(std::iter::once("dataset").chain(labels.iter().copied()));
     for dataset in Experiment::Accuracies.datasets() {
         let find = |label| records.find(Experiment::Accuracies, dataset, Protocol::Honest, label, layers);
         let numbers = labels.iter().map(|label| strict(find(label)));

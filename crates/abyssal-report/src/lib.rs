@@ -11,6 +11,7 @@ mod error;
 mod numbers;
 mod page;
 mod records;
+mod reference;
 mod settings;
 mod table;
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! A page of prose with places for tables.
 
-use crate::{Records, ReportError, ablation, accuracies, backbones, baselines, settings};
+use crate::{Records, ReportError, ablation, accuracies, backbones, baselines, reference, settings};
 
 /// A place in a page, and the table that belongs there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Our method beside the paper's numbers and the best baseline, so many layers deep.
     Accuracies(usize),
-    /// All models side by side, so many layers deep.
+    /// Ours and the baselines side by side, so many layers deep.
     Baselines(usize),
+    /// The student of the released code beside ours.
+    Reference,
     /// Our method on other aggregations.
     Backbones,
     /// Our method with parts taken away.
@@ -19,11 +21,12 @@ pub enum Place {
 
 impl Place {
     /// All places of a page.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Accuracies(32),
         Self::Accuracies(64),
         Self::Baselines(32),
         Self::Baselines(64),
+        Self::Reference,
         Self::Backbones,
         Self::Ablation,
         Self::Settings,
@@ -34,6 +37,7 @@ impl Place {
         match self {
             Self::Accuracies(layers) => format!("accuracies-{layers}"),
             Self::Baselines(layers) => format!("baselines-{layers}"),
+            Self::Reference => "reference".to_string(),
             Self::Backbones => "backbones".to_string(),
             Self::Ablation => "ablation".to_string(),
             Self::Settings => "settings".to_string(),
@@ -44,6 +48,7 @@ impl Place {
         let table = match self {
             Self::Accuracies(layers) => accuracies::table(records, layers),
             Self::Baselines(layers) => baselines::table(records, layers),
+            Self::Reference => reference::table(records),
             Self::Backbones => backbones::table(records),
             Self::Ablation => ablation::table(records),
             Self::Settings => settings::table(),

@@ -21,11 +21,12 @@ fn cell(label: &str, runs: usize, settings: &[(&str, Value)]) -> Cell {
         ("train.epochs", Value::from(12)),
     ];
     let all = small.iter().chain(settings).map(|(key, value)| (key.to_string(), value.clone()));
+    let (label, settings) = (label.to_string(), all.collect());
     Cell {
         experiment: Experiment::Accuracies,
         dataset: "csbm".to_string(),
         protocol: Protocol::Honest,
-        contestant: Contestant { label: label.to_string(), settings: all.collect(), variant: Variant::Full },
+        contestant: Contestant { label, settings, variant: Variant::Full, taught_as_ours: false },
         layers: 2,
         runs_per_cell: NonZeroUsize::new(runs),
     }

@@ -10,8 +10,16 @@ use common::real_data::data;
 use common::{abyssal, fail, succeed};
 use serde_json::Value;
 
-const PLACES: [&str; 7] =
-    ["accuracies-32", "accuracies-64", "baselines-32", "baselines-64", "backbones", "ablation", "settings"];
+const PLACES: [&str; 8] = [
+    "accuracies-32",
+    "accuracies-64",
+    "baselines-32",
+    "baselines-64",
+    "reference",
+    "backbones",
+    "ablation",
+    "settings",
+];
 
 /// A page with nothing in its places.
 fn empty_page(directory: &Path) -> PathBuf {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml::Value;
 
+use super::accuracies::{OUR_MODEL, OURS};
 use super::{Experiment, Protocol, Trial, Variant};
 use crate::{Config, TrainError};
 
@@ -34,13 +35,15 @@ pub struct Contestant {
     pub settings: Vec<(String, Value)>,
     /// What is taken away from the method.
     pub variant: Variant,
+    /// Whether the teachers of our default recipe teach it, in place of those of its settings.
+    pub taught_as_ours: bool,
 }
 
 impl Contestant {
     /// A model as it is.
     pub fn of(label: &str, model: &str) -> Self {
         let settings = vec![("model.name".to_string(), model.into())];
-        Self { label: label.to_string(), settings, variant: Variant::Full }
+        Self { label: label.to_string(), settings, variant: Variant::Full, taught_as_ours: false }
     }
 }
 
@@ -82,17 +85,23 @@ impl Cell {
     /// # Errors
     /// If a setting is unknown or does not fit.
     pub fn configs(&self) -> Result<Vec<Config>, TrainError> {
-        let dataset = self.protocol.dataset(&self.dataset);
-        let mut settings = vec![
-            ("data.name".to_string(), Value::from(dataset)),
-            ("model.layers".to_string(), Value::from(self.layers as i64)),
-        ];
-        settings.extend_from_slice(&self.contestant.settings);
-        let config = self.protocol.adapt(Config::resolve(None, &settings)?);
-        let config = self.contestant.variant.of(config)?;
+        let mut config = self.config(&self.contestant.settings)?;
+        if self.contestant.taught_as_ours {
+            config.teacher = self.config(&Contestant::of(OURS, OUR_MODEL).settings)?.teacher;
+        }
+        let config = self.contestant.variant.of(self.protocol.adapt(config))?;
         let mut trials = self.protocol_trials();
         trials.truncate(self.runs_per_cell.map_or(usize::MAX, NonZeroUsize::get));
         Ok(trials.iter().map(|trial| trial.of(&config)).collect())
+    }
+
+    /// These settings, at the depth and on the dataset of the cell.
+    fn config(&self, settings: &[(String, Value)]) -> Result<Config, TrainError> {
+        let of_cell = [
+            ("data.name".to_string(), self.protocol.dataset(&self.dataset).into()),
+            ("model.layers".to_string(), Value::from(self.layers as i64)),
+        ];
+        Config::resolve(None, &[&of_cell, settings].concat())
     }
 
     /// The same cell with so many runs, if the protocol has more.
@@ -107,7 +116,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::experiments::Request;
+    use crate::experiments::{REFERENCE, Request};
     use crate::session::split_directory;
 
     /// Every cell there is, under both protocols where there are two.
@@ -126,7 +135,7 @@ mod tests {
     #[test]
     fn every_cell_resolves() {
         let cells = all();
-        assert_eq!(cells.len(), 2 * (2 * 11 * 7 + 2 * 7 * 2 + 3 * 6));
+        assert_eq!(cells.len(), 2 * (2 * 11 * 8 + 2 * 7 * 2 + 3 * 6));
         for cell in &cells {
             let title = cell.title();
             let configs = cell.configs().unwrap_or_else(|error| panic!("{title}: {error}"));
@@ -148,12 +157,27 @@ mod tests {
         for cell in all().iter().filter(|cell| cell.experiment != Experiment::Ablation) {
             let config = cell.configs().unwrap().swap_remove(0);
             let label = cell.contestant.label.as_str();
-            let ours = label.starts_with("ours");
+            let ours = label.starts_with("ours") || label == REFERENCE;
             assert_eq!(config.teacher.is_some(), ours, "{}", cell.title());
             assert_eq!(config.model.name(), if ours { "r-soft-graph-ain" } else { label });
             let backbone = config.table()["model"].get("backbone").cloned();
             let expected = ours.then(|| Value::from(label.strip_prefix("ours-").unwrap_or("gcn")));
             assert_eq!(backbone, expected, "{}", cell.title());
+        }
+    }
+
+    #[test]
+    fn the_student_of_the_released_code_has_the_teachers_of_ours() {
+        let labels = [OURS, REFERENCE].map(str::to_string).to_vec();
+        let request = Request { labels, protocols: vec![Protocol::Paper], ..Request::default() };
+        for pair in Experiment::Accuracies.cells(&request).unwrap().chunks(2) {
+            let [ours, reference] = [&pair[0], &pair[1]].map(|cell| cell.configs().unwrap().swap_remove(0));
+            let title = pair[1].title();
+            assert!(title.contains(REFERENCE) && reference.teacher == ours.teacher, "{title}");
+            let model = reference.table()["model"].clone();
+            assert_eq!(model["gradient"].as_str(), Some("detached"), "{title}");
+            assert_eq!(reference.train.selection, ours.train.selection, "{title}");
+            assert_eq!(reference.curriculum.unwrap().fine_tuning_epochs, 0, "{title}");
         }
     }
 
