@@ -144,6 +144,15 @@ pub enum TrainError {
         /// What is different.
         changed: &'static str,
     },
+    /// A run whose teacher says something else than it did.
+    #[error(
+        "{path} has learnt from another teacher: with other memory, other candidates are heard, or its runs have changed; \
+         resume with the memory it began with (--memory-budget), or begin anew in another directory"
+    )]
+    OtherTeacher {
+        /// The checkpoint.
+        path: PathBuf,
+    },
     /// A run of an experiment with another configuration than the experiment has now.
     #[error(
         "{path} holds a run of another configuration ({difference}); remove it to train it anew, or choose another \
@@ -226,6 +235,11 @@ pub enum TrainError {
 }
 
 impl TrainError {
+    /// Whether it says nothing about other runs: with another seed or split, training may well succeed.
+    pub fn concerns_one_run(&self) -> bool {
+        matches!(self, Self::Diverged { .. } | Self::TeacherDiverged { .. } | Self::InvalidTeacher { .. })
+    }
+
     /// The same error, about one of the teachers or a setting of it.
     pub(crate) fn of_teacher(self, name: &str) -> Self {
         let prefix = format!("teacher.{name}.");

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use abyssal_graph::formats::npy;
-use abyssal_graph::{Dataset, write_atomically};
+use abyssal_graph::{Dataset, Fingerprint, write_atomically};
 
 use crate::config::{CurriculumConfig, Estimation, TeacherConfig};
 use crate::curriculum::{
     Course, Smoother, SoftLabels, auxiliary_graph, auxiliary_graph_to_csv, find_temperature, mean_entropy,
-    tempered,
+    require_neighbours, tempered,
 };
 use crate::metrics::targets;
 use crate::run::Surroundings;
@@ -19,6 +19,8 @@ use crate::{Config, TrainError};
 pub(crate) struct Lessons {
     pub(crate) course: Course,
     pub(crate) teacher: TeacherRecord,
+    /// SHA-256 of what the teacher said and of the graph over which that is smoothed.
+    pub(crate) fingerprint: String,
 }
 
 /// Prepares the lessons of a run. The teacher's probabilities as it gave them (`teacher.npy`; a run that takes them for its
@@ -32,6 +34,8 @@ pub(crate) fn prepare(
     dataset: &Dataset,
     surroundings: &mut Surroundings,
 ) -> Result<Option<Lessons>, TrainError> {
+    // A teacher's time is lost if there are too few nodes for so many neighbours.
+    require_neighbours(curriculum, dataset)?;
     let teaching = match curriculum.estimation {
         Estimation::LabelPropagation => hear_propagation(dataset),
         Estimation::Teacher => {
@@ -49,11 +53,18 @@ pub(crate) fn prepare(
     let known = targets(dataset, dataset.split().train());
     let labels = SoftLabels::estimated(&probabilities, &known)?.filtered(&known, curriculum.filtered);
     let weights = auxiliary_graph(curriculum, dataset, &embeddings)?;
-    write_atomically(&directory.join("teacher.npy"), &npy::to_bytes(&given))?;
-    write_atomically(&directory.join("auxiliary-graph.csv"), &auxiliary_graph_to_csv(dataset, &weights))?;
+    let kept = [
+        ("teacher.npy", npy::to_bytes(&given)),
+        ("auxiliary-graph.csv", auxiliary_graph_to_csv(dataset, &weights)),
+    ];
+    let mut fingerprint = Fingerprint::new();
+    for (name, bytes) in &kept {
+        fingerprint.bytes(bytes);
+        write_atomically(&directory.join(name), bytes)?;
+    }
     // Before there are many tasks: nobody needs them any more.
-    drop((given, probabilities, embeddings));
+    drop((given, probabilities, embeddings, kept));
     let smoother = Smoother::new(&weights);
     let course = Course::new(curriculum, config.train.epochs, smoother.tasks(labels, curriculum.steps));
-    Ok(Some(Lessons { course, teacher: record }))
+    Ok(Some(Lessons { course, teacher: record, fingerprint: fingerprint.finish() }))
 }

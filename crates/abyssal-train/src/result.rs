@@ -9,7 +9,7 @@ use abyssal_graph::{Dataset, Fingerprint, GraphRule};
 
 use crate::curriculum::Stage;
 use crate::teacher::TeacherRecord;
-use crate::{Config, EpochMetrics, Selection, TrainError};
+use crate::{Config, EpochMetrics, Role, Selection, TrainError};
 
 /// The epoch a rule chose, and how well it does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -133,6 +133,9 @@ pub struct RunResult {
     pub dataset: DatasetRecord,
     /// The split.
     pub split: SplitRecord,
+    /// SHA-256 of the file whose predictions taught, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predictions: Option<String>,
     /// Accuracy on the test nodes of always guessing the most common training class.
     pub majority_accuracy: f64,
     /// SHA-256 of the configuration.
@@ -177,7 +180,10 @@ pub(crate) struct Data {
     pub(crate) dataset: DatasetRecord,
     pub(crate) split: SplitRecord,
     /// SHA-256 of the file whose predictions teach.
-    predictions: Option<String>,
+    pub(crate) predictions: Option<String>,
+    /// [`Lessons::fingerprint`](crate::lessons::Lessons) of a run that has a teacher, once it is heard.
+    #[serde(default)]
+    pub(crate) lessons: Option<String>,
 }
 
 impl Data {
@@ -189,6 +195,7 @@ impl Data {
             dataset: DatasetRecord::of(dataset),
             split: SplitRecord::of(dataset),
             predictions: predictions.filter(|path| !path.is_empty()).and_then(sum),
+            lessons: None,
         }
     }
 
@@ -204,18 +211,37 @@ impl Data {
         } else if self.predictions != earlier.predictions {
             "the teacher's predictions"
         } else {
-            return Ok(());
+            return self.require_same_lessons(path, earlier);
         };
         Err(TrainError::OtherData { path: path.to_path_buf(), changed })
     }
 
-    /// A finished run must not be taken for one on these data. Its teacher's predictions have done their part.
+    /// With the same settings and data a teacher can still be another one: memory decides which candidates are heard.
+    fn require_same_lessons(&self, path: &Path, earlier: &Self) -> Result<(), TrainError> {
+        // Checkpoints from before lessons had a fingerprint have none.
+        match earlier.lessons.is_none() || self.lessons == earlier.lessons {
+            true => Ok(()),
+            false => Err(TrainError::OtherTeacher { path: path.to_path_buf() }),
+        }
+    }
+
+    /// A finished run must not be taken for one on these data. The predictions that taught it have done their part, unless it
+    /// is to teach what it has learnt from them.
     ///
     /// # Errors
     /// If the data has changed since.
-    pub(crate) fn require_same_result(&self, path: &Path, result: &RunResult) -> Result<(), TrainError> {
-        let (dataset, split) = (result.dataset.clone(), result.split.clone());
-        self.require_same(path, &Self { dataset, split, predictions: self.predictions.clone() })
+    pub(crate) fn require_same_result(
+        &self,
+        path: &Path,
+        result: &RunResult,
+        role: Role,
+    ) -> Result<(), TrainError> {
+        let mut earlier =
+            Self { dataset: result.dataset.clone(), split: result.split.clone(), ..self.clone() };
+        if let (Role::Round { .. }, Some(_), Some(_)) = (role, &self.predictions, &result.predictions) {
+            earlier.predictions = result.predictions.clone();
+        }
+        self.require_same(path, &earlier)
     }
 }
 

@@ -213,10 +213,10 @@ impl RunDirectory {
         dataset: &Dataset,
         surroundings: &mut Surroundings,
     ) -> Result<Outcome, TrainError> {
-        let data = Data::of(config, dataset);
+        let mut data = Data::of(config, dataset);
         let _lock = RunLock::take(&self.path, role)?;
         if let Some(result) = self.result()? {
-            data.require_same_result(&self.path, &result)?;
+            data.require_same_result(&self.path, &result, role)?;
             return Ok(Outcome::Finished(Box::new(result)));
         }
         // Before anything is trained: even a teacher's time is lost if its student does not fit.
@@ -237,6 +237,7 @@ impl RunDirectory {
         let mut trainer = Trainer::new(config, dataset)?.keeping(memory.kept_layers());
         let mut teacher = None;
         if let Some(lessons) = lessons {
+            data.lessons = Some(lessons.fingerprint);
             trainer = trainer.with_course(lessons.course);
             teacher = Some(lessons.teacher);
         }
@@ -304,6 +305,7 @@ impl RunDirectory {
             graph: graph_of(config),
             dataset: data.dataset,
             split: data.split,
+            predictions: data.predictions,
             majority_accuracy: dataset.majority_share(dataset.split().test()),
             config_fingerprint: config.fingerprint(),
             version: VERSION.to_string(),

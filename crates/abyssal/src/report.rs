@@ -221,7 +221,7 @@ impl ModelReport {
         };
         let share =
             |value: fn(&TeacherRecord) -> f64| teachers.iter().map(|one| value(one)).collect::<Vec<_>>();
-        let seconds: f64 = share(|teacher| teacher.seconds).iter().sum();
+        let seconds = TeacherRecord::seconds_of(teachers.iter().copied());
         row(
             if teachers.len() == 1 { "teacher" } else { "teachers" },
             &share(|teacher| teacher.test_accuracy),
@@ -250,15 +250,22 @@ impl ModelReport {
         }
         let names = teachers.iter().map(|teacher| teacher.name.as_str());
         write!(output, "\ntaught by {}", counted(names, teachers.len()))?;
-        if let [teacher] = teachers.as_slice()
-            && teacher.candidates.len() > 1
-        {
-            let candidate =
-                |one: &CandidateRecord| format!("{} {}", one.name, percent(one.validation_accuracy, None));
-            let all: Vec<String> = teacher.candidates.iter().map(candidate).collect();
-            write!(output, "; candidates on the validation nodes: {}", all.join(", "))?;
+        if let [teacher] = teachers.as_slice() {
+            for earlier in teacher.earlier() {
+                write!(output, ", taught by {}", earlier.name)?;
+            }
+            let first = teacher.earlier().last().unwrap_or(teacher);
+            if first.candidates.len() > 1 {
+                let candidate = |one: &CandidateRecord| {
+                    format!("{} {}", one.name, percent(one.validation_accuracy, None))
+                };
+                let all: Vec<String> = first.candidates.iter().map(candidate).collect();
+                write!(output, "; candidates on the validation nodes: {}", all.join(", "))?;
+            }
         }
-        let left_out = teachers.iter().flat_map(|teacher| &teacher.left_out).map(|one| one.name.as_str());
+        let with_earlier =
+            teachers.iter().flat_map(|teacher| std::iter::once(*teacher).chain(teacher.earlier()));
+        let left_out = with_earlier.flat_map(|teacher| &teacher.left_out).map(|one| one.name.as_str());
         let left_out = counted(left_out, teachers.len());
         if !left_out.is_empty() {
             write!(output, "; left out: {left_out}")?;

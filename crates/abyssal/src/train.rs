@@ -229,7 +229,7 @@ fn train_all(
         match outcome {
             Ok(Outcome::Finished(result)) => results.push((directory.path().to_path_buf(), *result)),
             Ok(Outcome::Stopped { .. }) => return Ok(None),
-            Err(error @ (TrainError::Diverged { .. } | TrainError::TeacherDiverged { .. })) => {
+            Err(error) if error.concerns_one_run() => {
                 let failure = format!("{}, seed {}: {error}", config.model.name(), config.seed);
                 if session.runs.len() > 1 {
                     say(format_args!("error: {failure}"));

@@ -195,6 +195,18 @@ fn settings_of_a_curriculum_that_cannot_be_are_named() {
         (&["--curriculum", "--set", "teacher.rounds=0"], "teacher.rounds = 0 cannot be used"),
         (&["--curriculum", "--set", "teacher.rounds=1000000"], "it must be from 1 to 100"),
         (
+            &[
+                "--curriculum",
+                "--set",
+                "curriculum.estimation=label-propagation",
+                "--set",
+                "curriculum.graph=input",
+                "--set",
+                "teacher.rounds=3",
+            ],
+            "teacher.rounds = 3 cannot be used: label propagation takes the teacher's place",
+        ),
+        (
             &["--teacher", "other/evil", "--set", "teacher.other/evil.model.name=gcn"],
             "teacher.models = \"other/evil\" cannot be used: a name has letters, digits, `-` and `_`",
         ),
@@ -242,6 +254,7 @@ fn predictions_that_cannot_be_used_are_named_with_what_is_wrong() {
         ("few.csv", "0.2,0.2,0.2,0.2,0.2\n".repeat(3), "it has 3 rows and 5 columns; csbm has 240 nodes"),
         ("narrow.csv", table(|_| "0.5,0.5".to_string()), "it has 240 rows and 2 columns"),
         ("sums.csv", table(|_| "0.9,0.9,0.1,0.1,0.1".to_string()), "node 0 sum to 2.1000, not to 1"),
+        ("zeros.csv", table(|_| "0,0,0,0,0".to_string()), "it has nothing but zeros"),
         ("text.csv", with("maybe"), "maybe"),
         ("nan.csv", with("nan"), "nan"),
         ("infinite.csv", with("inf"), "inf"),

@@ -264,6 +264,7 @@ impl Config {
         curriculum.validate()?;
         teacher.validate()?;
         teacher.validate_seeds(self.seed)?;
+        teacher.validate_estimation(curriculum.estimation)?;
         self.validate_selection_of(teacher)
     }
 

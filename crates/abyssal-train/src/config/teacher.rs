@@ -9,7 +9,7 @@ use abyssal_graph::GraphRule;
 use abyssal_nn::models::ModelConfig;
 
 use super::candidates::MODELS;
-use super::{Config, Same, TrainConfig, require};
+use super::{Config, Estimation, Same, TrainConfig, require};
 use crate::TrainError;
 
 /// The teacher of a curriculum.
@@ -18,6 +18,7 @@ use crate::TrainError;
 /// A name is that of a model, which starts from its published settings; or `self`, which starts from those of the student;
 /// or any other word, if `teacher.NAME.model.name` says which model it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
+#[serde(default)]
 pub struct TeacherConfig {
     /// The candidates, such as `["self"]` or `["gcnii", "appnp", "mlp"]`; `panel` stands for several good ones.
     pub models: Vec<String>,
@@ -171,6 +172,17 @@ impl TeacherConfig {
              teacher.shared=true"
         );
         require(self.shared || last.is_some_and(|last| last <= largest), "seed", seed, &reason)
+    }
+
+    /// Checks that nothing is asked of the teacher where it is not the one to estimate labels.
+    pub(super) fn validate_estimation(&self, estimation: Estimation) -> Result<(), TrainError> {
+        if estimation == Estimation::Teacher {
+            return Ok(());
+        }
+        let reason =
+            "label propagation takes the teacher's place; leave it out, or set curriculum.estimation=teacher";
+        require(self.rounds == 1, "teacher.rounds", self.rounds, reason)?;
+        require(self.predictions.is_empty(), "teacher.predictions", &self.predictions, reason)
     }
 
     /// The seeds of a candidate's models, for a run with the given seed. In a configuration that was checked they are

@@ -34,6 +34,19 @@ pub fn auxiliary_graph(
     })
 }
 
+/// Checks that every node has so many others to be its neighbours.
+///
+/// # Errors
+/// If there are too few nodes.
+pub(crate) fn require_neighbours(config: &CurriculumConfig, dataset: &Dataset) -> Result<(), TrainError> {
+    if config.graph == AuxiliaryGraph::Input || config.neighbours < dataset.nodes() {
+        return Ok(());
+    }
+    let reason = format!("{} has {} nodes, and it must be less than that", dataset.name(), dataset.nodes());
+    let (key, value) = ("curriculum.neighbours".to_string(), config.neighbours.to_string());
+    Err(TrainError::InvalidValue { key, value, reason })
+}
+
 /// Every edge once, as a table: source and target by their names, and the weight.
 pub(crate) fn to_csv(dataset: &Dataset, weights: &Csr<f32>) -> Vec<u8> {
     let mut table = csv::Writer::from_writer(Vec::new());

@@ -10,7 +10,7 @@ mod smoothing;
 mod temperature;
 
 pub use auxiliary::auxiliary_graph;
-pub(crate) use auxiliary::{to_csv as auxiliary_graph_to_csv, unit_rows};
+pub(crate) use auxiliary::{require_neighbours, to_csv as auxiliary_graph_to_csv, unit_rows};
 pub use course::{Course, Stage};
 pub use labels::{SoftLabels, normalized_entropy};
 pub use pace::Pace;

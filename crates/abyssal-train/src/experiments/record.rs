@@ -189,13 +189,6 @@ impl Summary {
 }
 
 fn total_seconds(runs: &[RunRecord]) -> f64 {
-    let mut teachers: Vec<&TeacherRecord> = Vec::new();
-    for teacher in runs.iter().filter_map(|run| run.teacher.as_ref()) {
-        // Measured times are never the same twice: equal records are about the same teacher.
-        if !teachers.contains(&teacher) {
-            teachers.push(teacher);
-        }
-    }
     let own: f64 = runs.iter().map(|run| run.seconds).sum();
-    own + teachers.iter().map(|teacher| teacher.seconds).sum::<f64>()
+    own + TeacherRecord::seconds_of(runs.iter().filter_map(|run| run.teacher.as_ref()))
 }

@@ -57,11 +57,7 @@ impl Runner {
             match self.train(run, &mut data, surroundings) {
                 Ok(Outcome::Finished(result)) => results.push(*result),
                 Ok(Outcome::Stopped { .. }) => return Ok(None),
-                Err(
-                    error @ (TrainError::Diverged { .. }
-                    | TrainError::TeacherDiverged { .. }
-                    | TrainError::InvalidTeacher { .. }),
-                ) => {
+                Err(error) if error.concerns_one_run() => {
                     failures.push(FailureRecord { run: run.name.clone(), reason: error.to_string() });
                 }
                 Err(error) => return Err(error),

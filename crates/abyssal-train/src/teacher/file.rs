@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 1e-2;
 
 /// Reads the probabilities of all classes for all nodes, n×C, from an npy, npz or csv file. Rows are in the order of the
 /// nodes; those of a table that names its nodes are found by name. So are its columns, if their names are those of the
-/// classes; all others are in the order of the classes.
+/// classes; all others are in the order of the classes. A row of zeros says nothing about its node.
 ///
 /// # Errors
 /// If the file cannot be read, has other nodes or classes, or holds no probabilities where it should.
@@ -59,6 +59,9 @@ pub fn read_predictions(
         PredictionsKind::Auto if negative => return Ok(probabilities_of(&rows)),
         PredictionsKind::Auto | PredictionsKind::Probabilities => {}
     }
+    if rows.as_slice().iter().all(|&value| value == 0.0) {
+        return Err(refuse("it has nothing but zeros, which say nothing about any node".to_string()));
+    }
     for node in 0..wanted.0 {
         let row = rows.row(node);
         let name = dataset.node_name(node);
@@ -68,7 +71,8 @@ pub fn read_predictions(
             )));
         }
         let sum: f64 = row.iter().map(|&value| f64::from(value)).sum();
-        if (sum - 1.0).abs() > TOLERANCE {
+        // Zeros are what a teacher says that knows nothing about a node, such as label propagation where no label gets to.
+        if sum != 0.0 && (sum - 1.0).abs() > TOLERANCE {
             return Err(refuse(format!(
                 "the probabilities of node {name} sum to {sum:.4}, not to 1; set teacher.predictions_kind=logits if they are \
                  logits"

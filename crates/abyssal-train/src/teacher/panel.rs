@@ -12,7 +12,7 @@ use crate::config::TeacherConfig;
 use crate::curriculum::{mean_entropy, propagate_labels, unit_rows};
 use crate::metrics::{accuracy, targets};
 use crate::run::{Role, RunDirectory, Surroundings};
-use crate::{Config, Outcome, TrainError};
+use crate::{Config, Outcome, RunResult, TrainError};
 
 /// What a teacher says.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,9 +96,10 @@ impl Hearing<'_, '_> {
         let student = Config { seed, teacher: Some(earlier), ..self.config.clone() };
         let role = Role::Round { number: round, of: rounds };
         let heard = self.hear_run(&format!("round-{round}"), &student, role)?;
-        Ok(heard.map(|(voice, seconds)| {
+        Ok(heard.map(|(voice, result)| {
             let mut teaching = voice.teaching(format!("student of round {round}"), self.dataset);
-            teaching.record.seconds = seconds;
+            teaching.record.seconds = result.total_seconds();
+            teaching.record.teacher = result.teacher.map(Box::new);
             teaching
         }))
     }
@@ -160,20 +161,20 @@ impl Hearing<'_, '_> {
             let role = Role::Teacher { number, of: teacher.models.len() * teacher.seeds };
             let run = teacher.candidates[name].config(self.config, seed);
             let heard = self.hear_run(name, &run, role).map_err(|error| error.of_teacher(name))?;
-            let Some((voice, needed)) = heard else { return Ok(None) };
+            let Some((voice, result)) = heard else { return Ok(None) };
             voices.push(voice);
-            seconds += needed;
+            seconds += result.total_seconds();
         }
         Ok(Some((Voice::ensemble(voices), seconds)))
     }
 
-    /// Trains a model, unless that was done before, and lets it speak; with the seconds its training took.
+    /// Trains a model, unless that was done before, and lets it speak; with the result of its training.
     fn hear_run(
         &mut self,
         name: &str,
         config: &Config,
         role: Role,
-    ) -> Result<Option<(Voice, f64)>, TrainError> {
+    ) -> Result<Option<(Voice, Box<RunResult>)>, TrainError> {
         // A teacher may look at the same nodes along other edges.
         let other = config.data != self.config.data;
         let own = other.then(|| config.data.load(self.surroundings.library)).transpose()?;
@@ -186,8 +187,8 @@ impl Hearing<'_, '_> {
             memory: if other { memory.beside(self.dataset) } else { memory },
             stop: self.surroundings.stop,
         };
-        let seconds = match directory.run_as(role, config, dataset, &mut surroundings)? {
-            Outcome::Finished(result) => result.total_seconds(),
+        let result = match directory.run_as(role, config, dataset, &mut surroundings)? {
+            Outcome::Finished(result) => result,
             Outcome::Stopped { .. } => return Ok(None),
         };
         if self.surroundings.stop.load(Ordering::Relaxed) {
@@ -195,7 +196,7 @@ impl Hearing<'_, '_> {
         }
         let trainer = directory.load_model(config, dataset)?;
         let probabilities = probabilities_of(&trainer.predict()?);
-        Ok(Some((Voice { probabilities, embeddings: trainer.embed()? }, seconds)))
+        Ok(Some((Voice { probabilities, embeddings: trainer.embed()? }, result)))
     }
 
     fn record(&self, name: &str, voice: &Voice, examined: &Examined) -> CandidateRecord {
@@ -253,6 +254,7 @@ impl Voice {
             entropy: mean_entropy(&self.probabilities),
             candidates: Vec::new(),
             left_out: Vec::new(),
+            teacher: None,
             seconds: 0.0,
         };
         Teaching { probabilities: self.probabilities, embeddings: self.embeddings, record }

@@ -20,8 +20,30 @@ pub struct TeacherRecord {
     /// Candidates whose training diverged, or that did not fit into memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutRecord>,
+    /// Who taught the teacher, if it is the student of an earlier round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub teacher: Option<Box<TeacherRecord>>,
     /// Seconds their training took together.
     pub seconds: f64,
+}
+
+impl TeacherRecord {
+    /// Seconds of the teachers of several runs. One that teaches more than one of them counts once.
+    pub fn seconds_of<'a>(teachers: impl IntoIterator<Item = &'a Self>) -> f64 {
+        let mut different: Vec<&Self> = Vec::new();
+        for teacher in teachers {
+            // Measured times are never the same twice: equal records are about the same teacher.
+            if !different.contains(&teacher) {
+                different.push(teacher);
+            }
+        }
+        different.iter().map(|teacher| teacher.seconds).sum()
+    }
+
+    /// The teachers of earlier rounds, the last one first.
+    pub fn earlier(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(self.teacher.as_deref(), |teacher| teacher.teacher.as_deref())
+    }
 }
 
 /// One candidate.

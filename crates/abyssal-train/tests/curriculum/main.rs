@@ -1,5 +1,7 @@
 //! A curriculum as a whole, on a small generated graph: who teaches, what is learnt when, what is kept.
 
+mod resuming;
+
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +14,7 @@ use abyssal_train::curriculum::{Course, SoftLabels, Stage};
 use abyssal_train::memory::{MemoryPlan, MemorySettings};
 use abyssal_train::{
     Config, EpochMetrics, LeftOutRecord, Observer, Outcome, Role, RunDirectory, RunResult, Session,
-    Surroundings, TrainConfig, Trainer,
+    Surroundings, TrainConfig, TrainError, Trainer,
 };
 use tempfile::TempDir;
 use toml::Value;
@@ -81,18 +83,29 @@ fn run(config: &Config) -> (TempDir, RunResult, Seen) {
 }
 
 fn run_in(run: &RunDirectory, config: &Config) -> (RunResult, Seen) {
-    let library = Library::from_environment(None);
-    let mut seen = Seen::default();
-    let mut surroundings = Surroundings {
-        library: &library,
-        observer: &mut seen,
-        memory: MemorySettings::default(),
-        stop: &AtomicBool::new(false),
-    };
-    match run.run(config, &dataset(config), &mut surroundings).expect("training succeeds") {
+    let (seen, outcome) = try_in(run, config);
+    match outcome.expect("training succeeds") {
         Outcome::Finished(result) => (*result, seen),
         Outcome::Stopped { .. } => panic!("nobody stopped it"),
     }
+}
+
+fn try_in(run: &RunDirectory, config: &Config) -> (Seen, Result<Outcome, TrainError>) {
+    let mut seen = Seen::default();
+    let outcome = watched(run, config, &mut seen, &AtomicBool::new(false));
+    (seen, outcome)
+}
+
+fn watched(
+    run: &RunDirectory,
+    config: &Config,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Outcome, TrainError> {
+    let library = Library::from_environment(None);
+    let memory = MemorySettings::default();
+    let mut surroundings = Surroundings { library: &library, observer, memory, stop };
+    run.run(config, &dataset(config), &mut surroundings)
 }
 
 /// The numbers of a finished run's weights. The header before them has the configuration too.
@@ -185,11 +198,46 @@ fn predictions_from_a_file_teach_like_their_model() {
     assert_eq!(teacher.entropy, original.entropy);
 }
 
+/// Label propagation has zeros for nodes that no label gets to; what is kept of it teaches the same from a file.
+#[test]
+fn a_row_of_zeros_says_nothing_about_its_node() {
+    // Two of the nodes have no edges at all.
+    let sparse = ("data.average_degree", Value::from(3.0));
+    let graph = ("curriculum.graph", Value::from("features"));
+    let propagated =
+        config(&[sparse.clone(), graph.clone(), ("curriculum.estimation", "label-propagation".into())]);
+    let (directory, ..) = run(&propagated);
+    let said = directory.path().join("run/teacher.npy");
+    let rows = read_npy(&said);
+    let is_silent = |node: &usize| rows.row(*node).iter().all(|&value| value == 0.0);
+    assert!((0..rows.rows()).filter(is_silent).count() > 0, "labels get to all nodes of this graph");
+    let predictions = Value::from(said.to_string_lossy().as_ref());
+    let from_file =
+        config(&[sparse, graph, ("teacher.models", models(&[])), ("teacher.predictions", predictions)]);
+    let (again, ..) = run(&from_file);
+    assert!(same_weights(&again.path().join("run"), &directory.path().join("run")));
+}
+
+/// Teachers may take hours, and what they say could not be smoothed.
+#[test]
+fn too_many_neighbours_are_told_before_anybody_is_trained() {
+    for graph in ["embeddings", "features"] {
+        let config = config(&[("curriculum.neighbours", 200.into()), ("curriculum.graph", graph.into())]);
+        let directory = tempfile::tempdir().unwrap();
+        let run = RunDirectory::create(directory.path(), &config).unwrap();
+        let (seen, outcome) = try_in(&run, &config);
+        let error = outcome.unwrap_err().to_string();
+        assert!(error.contains("curriculum.neighbours = 200") && error.contains("200 nodes"), "{error}");
+        assert!(seen.roles.is_empty(), "{graph}: {:?}", seen.roles);
+    }
+}
+
 /// An untrained perceptron against a trained GCN: the better one on the validation nodes teaches.
 #[test]
 fn the_best_candidate_of_a_panel_teaches() {
     let panel = config(&[
         ("teacher.models", models(&["mlp", "gcn"])),
+        ("teacher.choice", "best".into()),
         ("teacher.mlp.train.epochs", 1.into()),
         ("teacher.gcn.train.epochs", 30.into()),
     ]);
@@ -208,14 +256,7 @@ fn a_teacher_that_diverges_is_named_with_its_own_settings() {
     let config = config(&[("teacher.gcn.train.learning_rate", TOO_MUCH.into())]);
     let directory = tempfile::tempdir().unwrap();
     let run = RunDirectory::create(directory.path(), &config).unwrap();
-    let (library, stop) = (Library::from_environment(None), AtomicBool::new(false));
-    let mut surroundings = Surroundings {
-        library: &library,
-        observer: &mut Seen::default(),
-        memory: MemorySettings::default(),
-        stop: &stop,
-    };
-    let error = run.run(&config, &dataset(&config), &mut surroundings).unwrap_err().to_string();
+    let error = try_in(&run, &config).1.unwrap_err().to_string();
     assert!(error.starts_with("teacher.gcn: training diverged in epoch 1"), "{error}");
     assert!(error.ends_with("try a lower teacher.gcn.train.learning_rate"), "{error}");
 }
@@ -284,7 +325,10 @@ fn rounds_let_students_teach() {
     let roles: Vec<Role> = seen.roles.iter().map(|(role, _)| *role).collect();
     let expected = [Role::Teacher { number: 1, of: 1 }, Role::Round { number: 1, of: 2 }, Role::Result];
     assert_eq!(roles, expected);
-    assert_eq!(result.teacher.unwrap().name, "student of round 1");
+    let teacher = result.teacher.unwrap();
+    let earlier: Vec<&str> = teacher.earlier().map(|teacher| teacher.name.as_str()).collect();
+    assert_eq!((teacher.name.as_str(), earlier.as_slice()), ("student of round 1", &["gcn"][..]));
+    assert_eq!(teacher.earlier().last().unwrap().candidates.len(), 1, "who taught first is known to the end");
     let teachers = std::fs::read_dir(two.path().join("run/teachers")).unwrap();
     let student = teachers
         .map(|entry| entry.unwrap().path())
