@@ -130,6 +130,26 @@ fn a_column_that_only_counts_rows_is_not_taken_for_a_feature() {
     }
 }
 
+/// pandas writes such a header for columns without names. It was taken for the first node, and all others moved by one.
+#[test]
+fn a_header_that_counts_columns_is_not_taken_for_a_node() {
+    let expected = "0, 1 and so on look like a header that counts the columns";
+    let rows = |row: &str| row.repeat(6);
+    for features in [
+        "0,1,2\n".to_string() + &rows("1,0,1\n"),
+        "0,1\n".to_string() + &rows("0.5,1\n"),
+        "0\n".to_string() + &rows("0.25\n"),
+    ] {
+        let error = refused(&features, "0,1\n", &rows("red\n"), "");
+        assert!(error.starts_with("features.csv, line 1: ") && error.contains(expected), "{error}");
+    }
+    for features in ["0,1\n".to_string() + &rows("0,1\n"), "x,y,z\n0,1,2\n".to_string() + &rows("1,0,1\n")] {
+        let mut files = files(&features, "0,1\n", "red\nred\nred\nblue\nblue\nblue\nblue\n", "");
+        files[3].0 = "";
+        assert_eq!(read(files).unwrap().features.rows(), 7, "{features}");
+    }
+}
+
 #[test]
 fn an_edge_to_an_unknown_node_is_refused() {
     let expected = "edges.csv, line 3, column 2: there is no node `eve` in the features";
@@ -181,6 +201,18 @@ fn labels_that_are_not_one_a_node_are_refused() {
     assert_eq!(refused_labels("red\nblue\nred\nred\n"), expected);
     let expected = "labels.csv, line 1: 3 columns where 2 are needed: id and label, or one column with a label for every node";
     assert_eq!(refused_labels("id,label,more\nalice,red,1\n"), expected);
+}
+
+#[test]
+fn marks_of_missing_labels_are_no_classes_whatever_the_others_are() {
+    for missing in ["-1", "-1.0", "?", "NA", "N/A", "<NA>", "nan", "None", "null"] {
+        for (one, other) in [("blue", "red"), ("0", "1"), ("0.0", "1.0")] {
+            let labels = format!("id,label\nalice,{other}\nbob,{one}\nkarl,{missing}\n");
+            let read = read(files(FEATURES, EDGES, &labels, MASKS)).unwrap();
+            assert_eq!(read.class_names, [one, other], "{missing}");
+            assert_eq!(read.labels, [Some(1), Some(0), None], "{missing}");
+        }
+    }
 }
 
 #[test]

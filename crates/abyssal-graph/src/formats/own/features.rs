@@ -18,6 +18,13 @@ use crate::Features;
 /// Rows from which on a first column that numbers them is hardly chance.
 const SUSPICIOUS_ROWS: usize = 5;
 
+/// Columns from which on a row of their numbers, 0, 1, 2 and so on, is hardly chance.
+const COUNTED_COLUMNS: usize = 3;
+
+const COUNTING_HEADER: &str = "0, 1 and so on look like a header that counts the columns, as pandas writes one for columns \
+    without names; leave it out of all files (header=False, index=False), or give the columns names; if this is the first \
+    node, put a header before it";
+
 /// What the file of the features says.
 #[derive(Clone, Debug)]
 pub struct NodeFeatures {
@@ -86,6 +93,7 @@ fn of_table(mut table: Table<impl Read>, id_columns: &[String]) -> Result<NodeFe
     let (mut first, mut values) = (0, Vec::new());
     let mut collected = Collected::Sparse { offsets: vec![0], indices: Vec::new(), values: Vec::new() };
     let mut numbering = Some(Vec::new()).filter(|_| table.width() > 1);
+    let mut suspect = None;
     while table.read_row(&mut row)? {
         let begin = row.text(0);
         if rows == 0 {
@@ -94,6 +102,7 @@ fn of_table(mut table: Table<impl Read>, id_columns: &[String]) -> Result<NodeFe
             if first == table.width() {
                 return Err(row.error(0, "only ids; every node needs at least one feature"));
             }
+            suspect = Some(row.line()).filter(|_| header.is_none() && counts_columns(&row));
         }
         numbering = numbering.filter(|_| first == 0).and_then(|numbers| continued(numbers, begin));
         if first == 1 && begin.is_empty() {
@@ -111,11 +120,18 @@ fn of_table(mut table: Table<impl Read>, id_columns: &[String]) -> Result<NodeFe
             values.push(row.number(column)?);
         }
         rows += 1;
+        // Rows of few columns may well be 0, or 0 and 1, where others are whole numbers too.
+        if rows > 1 && values.len() < COUNTED_COLUMNS && values.iter().all(|value| value.fract() == 0.0) {
+            suspect = None;
+        }
         collected.add(&values, rows);
     }
     let columns = table.width() - first;
     if rows == 0 {
         return Err(FormatError::new("a header and no rows; every node needs one"));
+    }
+    if let Some(line) = suspect.filter(|_| rows > 1) {
+        return Err(FormatError::at(Place::Line(line), COUNTING_HEADER));
     }
     if rows >= SUSPICIOUS_ROWS {
         refuse_numbering(&numbering.unwrap_or_default(), header.as_deref())
@@ -142,6 +158,11 @@ fn second_row(id: &str, column: Option<&str>) -> String {
         None => String::new(),
     };
     format!("node {} has a row already{way_out}", shown(id))
+}
+
+/// Whether a row is 0, 1, 2 and so on.
+fn counts_columns(row: &Row) -> bool {
+    (0..row.width()).all(|column| row.text(column) == column.to_string())
 }
 
 /// The numbers of a column with one more, as long as all of them are whole.

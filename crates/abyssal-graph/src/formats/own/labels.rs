@@ -10,8 +10,9 @@ use super::FormatError;
 use super::names::NodeNames;
 use super::source::{Source, only_array};
 
-/// What stands for a label nobody knows.
-const MISSING: [&str; 7] = ["", "?", "NA", "nan", "NaN", "None", "null"];
+/// What stands for a label nobody knows, whatever the others are. In small letters, `none` may well be a class.
+const MISSING: [&str; 12] =
+    ["", "?", "-1", "-1.0", "NA", "N/A", "<NA>", "nan", "NaN", "None", "null", "NULL"];
 
 /// What the file of the labels says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -210,26 +211,26 @@ impl Seen {
         let integers: Option<Vec<i64>> = self.texts.iter().map(|text| text.parse().ok()).collect();
         let (class_names, classes) = match integers {
             Some(integers) => {
-                let (distinct, classes) = ranked(&integers, |&integer| integer != -1);
+                let (distinct, classes) = ranked(&integers);
                 (distinct.iter().map(i64::to_string).collect(), classes)
             }
-            None => ranked(&self.texts, |_| true),
+            None => ranked(&self.texts),
         };
         if class_names.is_empty() {
             return Err(FormatError::new("no node has a label; give some of them one"));
         }
         check_classes(class_names.len())?;
-        let labels = labels.into_iter().map(|label| classes[label? as usize]).collect();
+        let labels = labels.into_iter().map(|label| Some(classes[label? as usize])).collect();
         Ok(NodeLabels { labels, class_names })
     }
 }
 
-/// The distinct ones of the values that are kept, ascending, and the place of each value among them.
-fn ranked<T: Ord + Clone>(values: &[T], keep: impl Fn(&T) -> bool) -> (Vec<T>, Vec<Option<u32>>) {
-    let mut distinct: Vec<T> = values.iter().filter(|value| keep(value)).cloned().collect();
+/// The distinct values, ascending, and the place of each value among them.
+fn ranked<T: Ord + Clone>(values: &[T]) -> (Vec<T>, Vec<u32>) {
+    let mut distinct = values.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
-    let places =
-        values.iter().map(|value| distinct.binary_search(value).ok().map(|place| place as u32)).collect();
+    let place = |value| distinct.binary_search(value).expect("every value is among the distinct ones") as u32;
+    let places = values.iter().map(place).collect();
     (distinct, places)
 }
