@@ -12,7 +12,7 @@ use crate::curriculum::{
 };
 use crate::metrics::targets;
 use crate::run::Surroundings;
-use crate::teacher::{Hearing, TeacherRecord, Teaching, hear_propagation};
+use crate::teacher::{Hearing, TeacherRecord, Teaching, hear_propagation, read_predictions};
 use crate::{Config, TrainError};
 
 /// What a student needs before its first epoch.
@@ -21,6 +21,22 @@ pub(crate) struct Lessons {
     pub(crate) teacher: TeacherRecord,
     /// SHA-256 of what the teacher said and of the graph over which that is smoothed.
     pub(crate) fingerprint: String,
+}
+
+/// Checks what can be known of the lessons of a run before anybody is trained: that the file of predictions can be used, and
+/// that there are enough nodes for so many neighbours. A run without a teacher has none.
+///
+/// # Errors
+/// If it cannot, or there are not.
+pub fn check_lessons(config: &Config, dataset: &Dataset) -> Result<(), TrainError> {
+    let Some((curriculum, teacher)) = config.curriculum.as_ref().zip(config.teacher.as_ref()) else {
+        return Ok(());
+    };
+    require_neighbours(curriculum, dataset)?;
+    if !teacher.predictions.is_empty() {
+        read_predictions(Path::new(&teacher.predictions), teacher.predictions_kind, dataset)?;
+    }
+    Ok(())
 }
 
 /// Prepares the lessons of a run. The teacher's probabilities as it gave them (`teacher.npy`; a run that takes them for its

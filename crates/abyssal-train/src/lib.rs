@@ -49,6 +49,7 @@ pub use config::{Config, CurriculumConfig, TeacherConfig, TrainConfig};
 pub use divergence::Remedy;
 pub use error::TrainError;
 pub use last_dataset::LastDataset;
+pub use lessons::check_lessons;
 pub use metrics::EpochMetrics;
 pub use result::{DatasetRecord, RunResult, SelectedEpoch, SplitRecord, StageRecord};
 pub use run::{Observer, Outcome, Role, RunDirectory, Surroundings};

@@ -232,8 +232,8 @@ impl ModelReport {
         if let [run] = self.runs.as_slice() {
             for record in evenly_spaced(&run.stages, SHOWN_STAGES) {
                 let name = match record.stage {
-                    Stage::Task(task) => format!("stage {task} of {}", run.tasks.max(task)),
-                    Stage::FineTuning | Stage::Direct => "fine-tuning".to_string(),
+                    Stage::Task(task) => format!("after stage {task} of {}", run.tasks.max(task)),
+                    Stage::FineTuning | Stage::Direct => "after fine-tuning".to_string(),
                 };
                 let (test, validation) = ([record.test_accuracy], [record.validation_accuracy]);
                 row(&name, &test, &validation, &record.epoch.to_string(), "")?;

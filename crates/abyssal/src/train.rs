@@ -1,5 +1,6 @@
 //! `abyssal train`.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use abyssal_graph::{Dataset, DatasetConfig, Library, SplitRule};
 use abyssal_tensor::parallel::with_threads;
 use abyssal_train::memory::MemoryPlan;
-use abyssal_train::{Config, LastDataset, Outcome, PlannedRun, RunResult, Session, Surroundings, TrainError};
+use abyssal_train::{
+    Config, LastDataset, Outcome, PlannedRun, RunResult, Session, Surroundings, TrainError, check_lessons,
+};
 
 use crate::arguments::TrainArguments;
 use crate::datasets;
@@ -87,6 +90,7 @@ fn start(
     }
     let first = data.get(&runs[0].data, || load(&runs[0].data, library, arguments))?;
     MemoryPlan::new(&runs[0], first, &arguments.memory_settings())?;
+    check_lessons(&runs[0], first)?;
     match &arguments.out {
         Some(path) => Session::create(path, &runs),
         None => {
@@ -106,7 +110,24 @@ fn load(
     if !arguments.quiet {
         say(describe(&dataset));
     }
+    let unknown = classes_nobody_teaches(&dataset);
+    if !unknown.is_empty() {
+        say(format_args!(
+            "warning: no training node has the class {}: nobody can learn it",
+            unknown.join(" or ")
+        ));
+    }
     Ok(dataset)
+}
+
+/// The names of the classes that nodes have, but no training node.
+fn classes_nobody_teaches(dataset: &Dataset) -> Vec<String> {
+    let classes_of = |nodes: &mut dyn Iterator<Item = usize>| -> BTreeSet<u32> {
+        nodes.filter_map(|node| dataset.labels()[node]).collect()
+    };
+    let all = classes_of(&mut (0..dataset.nodes()));
+    let taught = classes_of(&mut dataset.split().train().iter().map(|&node| node as usize));
+    all.difference(&taught).map(|&class| dataset.class_name(class as usize).to_string()).collect()
 }
 
 /// The seeds of `--seeds`. As beside `--seed`, a seed in the settings would not be obeyed.

@@ -80,7 +80,13 @@ fn the_report_shows_teacher_and_stages() {
     // Once more as a table, from what is kept.
     let mut again = abyssal(&["train", "--quiet", "--resume"]);
     let table = succeed(again.arg(&out));
-    for expected in ["  teacher ", "  stage 1 of 5 ", "  stage 5 of 5 ", "  fine-tuning ", "taught by gcn"] {
+    for expected in [
+        "  teacher ",
+        "  after stage 1 of 5 ",
+        "  after stage 5 of 5 ",
+        "  after fine-tuning ",
+        "taught by gcn",
+    ] {
         assert!(table.contains(expected), "{expected} is missing:\n{table}");
     }
 }
@@ -177,6 +183,16 @@ fn settings_of_a_curriculum_that_cannot_be_are_named() {
         (&["--set", "curriculum.steps=3"][..], "`curriculum.steps` is about a curriculum"),
         (&["--teacher", "gcm"], "there is no model `gcm` to teach; take self, panel"),
         (&["--curriculum", "--set", "curriculum.step=3"], "did you mean `curriculum.steps`?"),
+        // One of the panel starts from the student's settings; the mistake is in those all the same.
+        (
+            &["--teacher", "panel", "--set", "model.hiden=3"],
+            "unknown setting `model.hiden`; did you mean `model.hidden`?",
+        ),
+        (&["--teacher", "self", "--set", "model.rank=big"], "model.rank = \"big\" cannot be used"),
+        (
+            &["--teacher", "self", "--set", "teacher.self.model.hiden=3"],
+            "unknown setting `teacher.self.model.hiden`; did you mean `teacher.self.model.hidden`?",
+        ),
         (
             &["--teacher", "gcn", "--set", "teacher.gcn.model.layer=3"],
             "did you mean `teacher.gcn.model.layers`?",
@@ -234,6 +250,7 @@ fn predictions_from_elsewhere_teach() {
     let sharp = |node: usize| format!("{},1,0,0,0,0", 239 - node);
     for (name, text) in [
         ("probabilities.csv", table(|_| "0.2,0.2,0.2,0.2,0.2".to_string())),
+        ("rounded.csv", table(|_| "0.21,0.21,0.2,0.2,0.2".to_string())),
         ("logits.csv", table(|node| format!("-1.5,{},0,3,2", node % 3))),
         ("named.csv", names + &table(sharp)),
     ] {
@@ -254,6 +271,12 @@ fn predictions_that_cannot_be_used_are_named_with_what_is_wrong() {
         ("few.csv", "0.2,0.2,0.2,0.2,0.2\n".repeat(3), "it has 3 rows and 5 columns; csbm has 240 nodes"),
         ("narrow.csv", table(|_| "0.5,0.5".to_string()), "it has 240 rows and 2 columns"),
         ("sums.csv", table(|_| "0.9,0.9,0.1,0.1,0.1".to_string()), "node 0 sum to 2.1000, not to 1"),
+        ("percent.csv", table(|_| "20,20,20,20,20".to_string()), "not to 1; divide percentages by 100"),
+        (
+            "half.csv",
+            table(|_| "0.1,0.1,0.1,0.1,0.1".to_string()),
+            "every node needs a probability for each class",
+        ),
         ("zeros.csv", table(|_| "0,0,0,0,0".to_string()), "it has nothing but zeros"),
         ("text.csv", with("maybe"), "maybe"),
         ("nan.csv", with("nan"), "nan"),
@@ -266,6 +289,7 @@ fn predictions_that_cannot_be_used_are_named_with_what_is_wrong() {
         let out = directory.path().join(format!("run-{name}"));
         let error = fail(&mut train_small(&out, &["--teacher-predictions", &file.to_string_lossy()]), 1);
         assert!(error.contains(expected) && error.contains(name), "{name}: {error}");
+        assert!(!out.exists(), "{name} left a directory behind, and the corrected command would be refused");
     }
     let negative = directory.path().join("negative.csv");
     fs::write(&negative, table(|_| "-0.2,0.6,0.2,0.2,0.2".to_string())).unwrap();

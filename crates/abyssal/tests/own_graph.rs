@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{abyssal, fail, succeed};
+use common::{abyssal, fail, stderr, succeed};
 use serde_json::Value;
 
 /// Writes two rings of people, joined by one edge; those of a ring share a profession. Labels of every seventh
@@ -86,6 +86,7 @@ fn predictions_are_matched_to_classes_by_name() {
     for (header, baker, diver) in [
         ("id,diver,baker", "0,1", "1,0"),
         ("id,Diver,BAKER", "0,1", "1,0"),
+        ("id,p(diver),p(baker)", "0,1", "1,0"),
         ("id,baker,diver", "1,0", "0,1"),
         ("id,first,second", "1,0", "0,1"),
     ] {
@@ -95,6 +96,25 @@ fn predictions_are_matched_to_classes_by_name() {
     let error = fail(&mut teach("id,baker,cook", "1,0", "0,1"), 1);
     let expected = "header (baker, cook) has the names of some classes and not of others (baker, diver)";
     assert!(error.contains("predictions.csv") && error.contains(expected), "{error}");
+}
+
+#[test]
+fn a_class_without_a_training_node_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    let set = |person| match person {
+        30..60 => "test",
+        _ => ["train", "val", "test"][person % 3],
+    };
+    let masks: String = (0..60).map(|person| format!("person {person},{}\n", set(person))).collect();
+    fs::write(directory.path().join("masks.csv"), format!("id,split\n{masks}")).unwrap();
+    let arguments = [&["train", "--no-curriculum", "--masks", "masks.csv"][..], &FILES, &SMALL].concat();
+    let output = program(directory.path(), &arguments).output().unwrap();
+    let told = "warning: no training node has the class diver: nobody can learn it";
+    assert!(output.status.success() && stderr(&output).contains(told), "{}", stderr(&output));
+    let without_masks = [&["train", "--no-curriculum"][..], &FILES, &SMALL].concat();
+    let output = program(directory.path(), &without_masks).output().unwrap();
+    assert!(output.status.success() && !stderr(&output).contains("warning"), "{}", stderr(&output));
 }
 
 #[test]

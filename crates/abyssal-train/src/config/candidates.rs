@@ -103,6 +103,10 @@ fn candidate(
     settings.push(("data.name".to_string(), student.data.name().into()));
     settings.push((METHOD.to_string(), "direct".into()));
     settings.push((SELECTION.to_string(), selection(of_preset, given)));
+    if name == TeacherConfig::SELF {
+        // What is wrong with a setting of the student is wrong with the student, under the name that was given.
+        Config::assemble(settings.clone())?;
+    }
     settings.extend(own);
     let config = Config::assemble(settings).map_err(|error| error.of_teacher(name))?;
     Ok(CandidateConfig { graph, model: config.model, train: config.train })

@@ -30,7 +30,7 @@ pub struct ModelArguments {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
-    /// Change one setting, such as train.epochs=50 or model.a=0.3. May be repeated; the last one wins.
+    /// Change one setting, such as train.epochs=50 or model.a=0.3. May be repeated; the last one wins, over other options too.
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting)]
     pub set: Vec<(String, Value)>,
 
