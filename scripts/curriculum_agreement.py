@@ -9,6 +9,8 @@ Both sides have the same data, the same settings (`preset = "reference"`: the re
 teacher: `teacher.npy` holds its class probabilities, a row a node. The PyTorch side is written for reading, from the
 formulas; it takes every setting from the `config.toml` of Abyssal's first run and refuses those it does not know. Seeds
 do not mean the same on the two sides, so means are compared: they agree if they differ by at most two standard errors.
+Compared are the test accuracies of the epochs that are selected, in which the luck of one epoch has a large part, and the
+mean of those of all epochs, in which it has none.
 
 Before that, the weights that Abyssal trained go through the PyTorch model, which has to predict what Abyssal predicted.
 
@@ -28,6 +30,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +51,9 @@ BLOCK = 1000
 # How far apart the two sides may be in a probability, given the same weights: Abyssal writes four digits, and 32 layers
 # of single precision add a little.
 TOLERANCE = 1e-3
+
+# Who selects an epoch: validation accuracy with ties by validation loss, or, as the paper does, by test accuracy.
+RULES = ("strict", "paper")
 
 # What the PyTorch side does, in the words of `config.toml`. A run with other settings is refused.
 KNOWN = {
@@ -391,13 +397,14 @@ class Epoch:
     validation_accuracy: float
     test_accuracy: float
 
-    def is_better(self, best: "Epoch | None", rule: str) -> bool:
-        """Better validation accuracy; of equals, lower validation loss (strict) or larger test accuracy (paper)."""
-        if best is None or self.validation_accuracy != best.validation_accuracy:
-            return best is None or self.validation_accuracy > best.validation_accuracy
-        if rule == "strict":
-            return self.validation_loss < best.validation_loss
-        return self.test_accuracy > best.test_accuracy
+
+def selected(epochs: list[Epoch], rule: str) -> Epoch:
+    """The first with the best validation accuracy; ties by lower validation loss (strict) or larger test accuracy (paper)."""
+
+    def merit(one: Epoch) -> tuple[float, float]:
+        return one.validation_accuracy, -one.validation_loss if rule == "strict" else one.test_accuracy
+
+    return max(epochs, key=merit)
 
 
 def accuracy(scores: Tensor, labels: Tensor, nodes: Tensor) -> float:
@@ -417,14 +424,14 @@ def evaluate(model: RSoftGraphAin, features: Tensor, problem: Problem, epoch: in
     )
 
 
-def train_pytorch(problem: Problem, config: dict, targets: list[Tensor], seed: int) -> dict[str, Epoch]:
-    """The epoch that each rule selects from one run."""
+def train_pytorch(problem: Problem, config: dict, targets: list[Tensor], seed: int) -> list[Epoch]:
+    """All epochs of one run."""
     torch.manual_seed(seed)
     train = config["train"]
     features = to_torch(problem.features)
     model = RSoftGraphAin(config["model"], features.shape[1], len(problem.class_names))
     optimizer = torch.optim.Adam(model.parameters(), lr=train["learning_rate"], weight_decay=train["weight_decay"])
-    selected: dict[str, Epoch | None] = {"strict": None, "paper": None}
+    epochs = []
     for epoch in range(train["epochs"]):
         halvings = sum(at <= epoch for at in train["halve_at"])
         for group in optimizer.param_groups:
@@ -435,11 +442,8 @@ def train_pytorch(problem: Problem, config: dict, targets: list[Tensor], seed: i
         loss = cross_entropy(model(problem.adjacency, features), targets[epoch * len(targets) // train["epochs"]])
         loss.backward()
         optimizer.step()
-        seen = evaluate(model, features, problem, epoch + 1)
-        for rule, best in selected.items():
-            if seen.is_better(best, rule):
-                selected[rule] = seen
-    return selected
+        epochs.append(evaluate(model, features, problem, epoch + 1))
+    return epochs
 
 
 # The comparison
@@ -474,28 +478,44 @@ def check_forward_pass(run: Path, result: dict, problem: Problem, config: dict) 
     }
 
 
-def summary(test: list[float], validation: list[float], epochs: list[int]) -> dict:
-    return {
+def summary(test: Sequence[float], validation: Sequence[float] = (), epochs: Sequence[int] = ()) -> dict:
+    """Means and runs of one side; where no epoch is selected, there is nothing to say of it."""
+    entry = {
         "test_mean": round(100 * statistics.fmean(test), 3),
         "test_deviation": round(100 * statistics.stdev(test), 3),
         "test": [round(100 * value, 2) for value in test],
-        "validation": [round(100 * value, 2) for value in validation],
-        "selected_epochs": epochs,
     }
+    if epochs:
+        entry |= {"validation": [round(100 * value, 2) for value in validation], "selected_epochs": epochs}
+    return entry
 
 
-def compare(results: list[dict], epochs: list[dict[str, Epoch]], rule: str) -> dict:
+def compare_selected(results: list[dict], epochs: list[list[Epoch]], rule: str) -> dict:
     """Both sides under one rule of selection, in percent."""
     abyssal = [result[f"selected_by_{rule}_rule"] for result in results]
-    pytorch = [vars(selected[rule]) for selected in epochs]
+    pytorch = [vars(selected(run, rule)) for run in epochs]
     keys = ("test_accuracy", "validation_accuracy", "epoch")
-    columns = [[[one[key] for one in side] for key in keys] for side in (abyssal, pytorch)]
-    difference = 100 * (statistics.fmean(columns[0][0]) - statistics.fmean(columns[1][0]))
+    sides = [summary(*([one[key] for one in side] for key in keys)) for side in (abyssal, pytorch)]
+    return compare([[one["test_accuracy"] for one in side] for side in (abyssal, pytorch)], sides)
+
+
+def compare_all_epochs(runs: list[Path], epochs: list[list[Epoch]]) -> dict:
+    """The mean test accuracy over all epochs of a run, of both sides, in percent."""
+    logs = [[json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()] for run in runs]
+    abyssal = [statistics.fmean(epoch["test_accuracy"] for epoch in log) for log in logs]
+    pytorch = [statistics.fmean(epoch.test_accuracy for epoch in run) for run in epochs]
+    return compare([abyssal, pytorch], [summary(abyssal), summary(pytorch)])
+
+
+def compare(accuracies: list[list[float]], sides: list[dict]) -> dict:
+    """Whether the means of Abyssal's and PyTorch's accuracies differ, in percent."""
+    abyssal, pytorch = accuracies
+    difference = 100 * (statistics.fmean(abyssal) - statistics.fmean(pytorch))
     # The two samples are independent, and their deviations may differ.
-    error = 100 * math.sqrt(sum(statistics.variance(side[0]) / len(side[0]) for side in columns))
+    error = 100 * math.sqrt(sum(statistics.variance(side) / len(side) for side in accuracies))
     return {
-        "abyssal": summary(*columns[0]),
-        "pytorch": summary(*columns[1]),
+        "abyssal": sides[0],
+        "pytorch": sides[1],
         "difference": round(difference, 3),
         "standard_error": round(error, 3),
         "agree": abs(difference) <= 2 * error,
@@ -503,12 +523,12 @@ def compare(results: list[dict], epochs: list[dict[str, Epoch]], rule: str) -> d
 
 
 def table(comparisons: dict[str, dict]) -> str:
-    """A row a rule of selection."""
-    lines = ["| selection | Abyssal | PyTorch | difference | agree |", "| --- | ---: | ---: | ---: | --- |"]
-    for rule, one in comparisons.items():
+    """A row a comparison."""
+    lines = ["| epochs | Abyssal | PyTorch | difference | agree |", "| --- | ---: | ---: | ---: | --- |"]
+    for name, one in comparisons.items():
         sides = [f"{one[side]['test_mean']:.2f} ± {one[side]['test_deviation']:.2f}" for side in ("abyssal", "pytorch")]
         difference = f"{one['difference']:+.2f} ± {one['standard_error']:.2f}"
-        lines.append(f"| {rule} | {' | '.join(sides)} | {difference} | {'yes' if one['agree'] else 'NO'} |")
+        lines.append(f"| {name} | {' | '.join(sides)} | {difference} | {'yes' if one['agree'] else 'NO'} |")
     return "\n".join(lines)
 
 
@@ -555,10 +575,11 @@ def main() -> None:
     for seed in range(arguments.seeds):
         start = time.perf_counter()
         epochs.append(train_pytorch(problem, config, targets, seed))
-        tests = ", ".join(f"{100 * best.test_accuracy:.2f} ({rule})" for rule, best in epochs[-1].items())
+        tests = ", ".join(f"{100 * selected(epochs[-1], rule).test_accuracy:.2f} ({rule})" for rule in RULES)
         print(f"PyTorch, seed {seed}: {tests}, {time.perf_counter() - start:.0f} s", flush=True)
 
-    comparisons = {rule: compare(results, epochs, rule) for rule in ("strict", "paper")}
+    comparisons = {rule: compare_selected(results, epochs, rule) for rule in RULES}
+    comparisons["all"] = compare_all_epochs(runs, epochs)
     predictions = arguments.predictions.name
     settings = f"--dataset {arguments.dataset} --seeds {arguments.seeds}"
     record = {
