@@ -111,7 +111,7 @@ pub struct RunResult {
     pub selection: Selection,
     /// The chosen epoch.
     pub selected: SelectedEpoch,
-    /// What the strict rule chooses, whichever was asked for.
+    /// What the strict rule chooses, whichever was asked for. Teachers have chosen their epochs by the one that was asked for.
     pub selected_by_strict_rule: SelectedEpoch,
     /// What the paper's rule chooses; it looks at the test set.
     pub selected_by_paper_rule: SelectedEpoch,

@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 use abyssal_graph::{Library, write_atomically};
 use abyssal_report::Records;
 use abyssal_tensor::parallel::with_threads;
-use abyssal_train::Surroundings;
 use abyssal_train::experiments::{Cell, Experiment, Record, Request, Runner};
 use abyssal_train::memory::MemorySettings;
+use abyssal_train::{Surroundings, TrainError};
 
 use crate::arguments::{CellArguments, ReproduceCommand, TableArguments};
 use crate::datasets;
@@ -40,15 +40,15 @@ fn compute(
     arguments: &CellArguments,
 ) -> Result<Ending, Box<dyn Error>> {
     let cells = experiment.cells(request)?;
+    let runner = Runner { runs: arguments.directory.clone(), results: arguments.results.clone() };
     if arguments.list {
         let mut output = std::io::stdout().lock();
         for cell in &cells {
-            writeln!(output, "{}: {}", cell.title(), runs(cell.configs()?.len()))?;
+            writeln!(output, "{}", progress_of(cell, &runner)?)?;
         }
         return Ok(Ending::Finished);
     }
     let library = arguments.place.library();
-    let runner = Runner { runs: arguments.directory.clone(), results: arguments.results.clone() };
     // Before anything is trained: what is missing is fetched, and runs of other settings are told.
     for cell in &cells {
         runner.progress(cell)?;
@@ -84,8 +84,7 @@ fn run_cell(
     stop: &AtomicBool,
 ) -> Result<Option<Record>, Box<dyn Error>> {
     if !arguments.quiet {
-        let (finished, all) = runner.progress(cell)?;
-        say(format_args!("{}: {}, {finished} finished", cell.title(), runs(all)));
+        say(progress_of(cell, runner)?);
     }
     let mut progress = Progress::new(arguments.quiet);
     let record = with_threads(usize::from(arguments.threads), || {
@@ -94,6 +93,12 @@ fn run_cell(
     })?;
     progress.finish();
     Ok(record?)
+}
+
+/// How far a cell is: `cora honest ours 32: 10 runs, 4 finished`.
+fn progress_of(cell: &Cell, runner: &Runner) -> Result<String, TrainError> {
+    let (finished, all) = runner.progress(cell)?;
+    Ok(format!("{}: {}, {finished} finished", cell.title(), runs(all)))
 }
 
 /// Puts tables of all records into a page, or tells whether they are there.

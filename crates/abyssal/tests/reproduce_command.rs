@@ -45,16 +45,16 @@ fn cells_are_listed_and_nothing_is_written() {
     let text = list(&["accuracies", "--datasets", "coauthor-physics", "texas", "--labels", "ours", "gcn"]);
     assert_eq!(
         text,
-        "coauthor-physics paper ours 32: 5 runs\n\
-         coauthor-physics honest ours 32: 3 runs\n\
-         coauthor-physics honest gcn 32: 3 runs\n\
-         texas paper ours 32: 5 runs\n\
-         texas honest ours 32: 10 runs\n\
-         texas honest gcn 32: 10 runs\n"
+        "coauthor-physics paper ours 32: 5 runs, 0 finished\n\
+         coauthor-physics honest ours 32: 3 runs, 0 finished\n\
+         coauthor-physics honest gcn 32: 3 runs, 0 finished\n\
+         texas paper ours 32: 5 runs, 0 finished\n\
+         texas honest ours 32: 10 runs, 0 finished\n\
+         texas honest gcn 32: 10 runs, 0 finished\n"
     );
     let text = list(&["backbones", "--protocol", "both", "--layers", "32", "64", "--runs-per-cell", "1"]);
     assert_eq!(text.lines().count(), 7 * 2 * 2 * 2);
-    assert!(text.lines().all(|line| line.ends_with(": 1 run")), "{text}");
+    assert!(text.lines().all(|line| line.ends_with(": 1 run, 0 finished")), "{text}");
     assert_eq!(list(&["ablation"]).lines().count(), 3 * 2 * 6);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
@@ -116,6 +116,7 @@ fn a_cell_is_computed_once_and_shown() {
     let bytes = fs::read(&path).unwrap();
     assert_eq!(succeed(&mut compute()), first);
     assert_eq!(fs::read(&path).unwrap(), bytes, "a finished cell gives the same record");
+    assert_eq!(succeed(compute().arg("--list")), "texas honest gcn 32: 1 run, 1 finished\n");
 
     let record: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(record["runs"][0]["split"], "geom-gcn:0");

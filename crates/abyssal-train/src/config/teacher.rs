@@ -9,7 +9,7 @@ use abyssal_graph::GraphRule;
 use abyssal_nn::models::ModelConfig;
 
 use super::candidates::MODELS;
-use super::{Config, Estimation, Same, TrainConfig, require};
+use super::{Config, Estimation, Preset, Same, TrainConfig, require};
 use crate::TrainError;
 
 /// The teacher of a curriculum.
@@ -209,7 +209,8 @@ impl CandidateConfig {
             CandidateGraph::Own(rule) => student.data.with_graph(rule.clone()),
         };
         Config {
-            preset: student.preset,
+            // Its settings are complete: it is the same teacher, whatever the preset of its student is called.
+            preset: Preset::default(),
             seed,
             data,
             model: self.model.clone(),

@@ -353,6 +353,20 @@ fn runs_of_a_session_share_teachers_where_they_are_asked_to() {
 }
 
 #[test]
+fn students_of_different_presets_share_teachers_that_are_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let presets = ["abyssal", "reference"];
+    let strict = ("train.selection", Value::from("strict"));
+    let configs = presets.map(|preset| config(&[("preset", preset.into()), strict.clone()]));
+    assert_ne!(configs[0].curriculum, configs[1].curriculum);
+    for (preset, config) in presets.iter().zip(&configs) {
+        let run = RunDirectory::create(&directory.path().join(preset), config).unwrap();
+        run_in(&run.with_teachers(&directory.path().join("teachers")), config);
+    }
+    assert_eq!(std::fs::read_dir(directory.path().join("teachers")).unwrap().count(), 1);
+}
+
+#[test]
 fn fine_tuning_stops_early_and_tasks_do_not() {
     let (_directory, result, seen) = run(&config(&[
         ("train.patience", 1.into()),

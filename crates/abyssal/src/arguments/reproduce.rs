@@ -114,7 +114,7 @@ pub struct CellArguments {
     #[arg(long, value_name = "N")]
     runs_per_cell: Option<NonZeroUsize>,
 
-    /// Print the cells and how many runs they have, and do nothing.
+    /// Print the cells, how many runs they have and how many are finished, and do nothing.
     #[arg(long)]
     pub list: bool,
 
