@@ -61,6 +61,15 @@ impl Features {
         Ok(())
     }
 
+    /// The largest absolute value; 0 if there is none.
+    pub fn largest(&self) -> f32 {
+        let values = match self {
+            Self::Dense(matrix) => matrix.as_slice(),
+            Self::Sparse(matrix) => matrix.values(),
+        };
+        values.iter().fold(0.0, |largest, value| value.abs().max(largest))
+    }
+
     /// The same features with every row divided by the sum of its absolute values, so that a long text weighs as
     /// much as a short one. Rows of zeros stay as they are.
     pub fn row_normalized(&self) -> Self {
@@ -231,6 +240,14 @@ mod tests {
             let expected = Matrix::from_rows(&[[0.25, 0.0, 0.75], [0.0, 0.0, 0.0], [-0.5, 0.5, 0.0]]);
             assert_eq!(dense(features.row_normalized()), expected);
         }
+    }
+
+    #[test]
+    fn the_largest_value_counts_without_its_sign() {
+        for features in both(&[[3.0, 0.0, -5.5], [0.0, 0.0, 1.0]]) {
+            assert_eq!(features.largest(), 5.5);
+        }
+        assert_eq!(Features::Dense(Matrix::zeros(0, 3)).largest(), 0.0);
     }
 
     #[test]

@@ -20,6 +20,9 @@ use crate::report::SessionReport;
 use crate::say::{say, unless_closed};
 use crate::train_progress::Progress;
 
+/// Features larger than this are worth a hint: first layers begin with weights for features near 1.
+const LARGE_FEATURE: f32 = 10.0;
+
 /// How the command ended without an error.
 pub enum Ending {
     Finished,
@@ -109,6 +112,13 @@ fn load(
     let dataset = source.load(library)?;
     if !arguments.quiet {
         say(describe(&dataset));
+    }
+    let largest = dataset.features().largest();
+    if !arguments.quiet && largest > LARGE_FEATURE && source.preparation().is_some_and(|own| !own.standardize)
+    {
+        say(format_args!(
+            "hint: features reach {largest}; with --set data.standardize=true most models learn more"
+        ));
     }
     let unknown = classes_nobody_teaches(&dataset);
     if !unknown.is_empty() {

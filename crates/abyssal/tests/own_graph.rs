@@ -118,6 +118,21 @@ fn a_class_without_a_training_node_is_told() {
 }
 
 #[test]
+fn large_features_get_a_hint_until_it_is_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    write_graph(directory.path());
+    let hinted = |more: &[&str]| {
+        let short = ["--layers", "2", "--set", "train.epochs=2"];
+        let arguments = [&["train", "--no-curriculum"][..], &FILES, &short, more].concat();
+        let output = program(directory.path(), &arguments).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output).contains("hint: features reach 12; with --set data.standardize=true")
+    };
+    assert!(hinted(&[]));
+    assert!(!hinted(&["--set", "data.standardize=true"]) && !hinted(&["--quiet"]));
+}
+
+#[test]
 fn an_imported_graph_is_the_graph_of_its_files() {
     let directory = tempfile::tempdir().unwrap();
     write_graph(directory.path());

@@ -2,6 +2,7 @@
 
 use abyssal_graph::Features;
 use abyssal_graph::formats::own::{self, OwnFiles};
+use abyssal_tensor::Matrix;
 
 use crate::read;
 
@@ -86,8 +87,11 @@ fn ragged_rows_are_refused() {
 #[test]
 fn features_that_are_no_numbers_are_refused() {
     for (cell, reason) in [
-        ("", "the cell is empty where a number is needed"),
-        ("x", "`x` is not a number"),
+        (
+            "",
+            "the cell is empty where a number is needed; fill it in, for example with the mean of its column",
+        ),
+        ("x", "`x` is not a number; give each category a column of its own with 0 and 1"),
         ("nan", "`nan` is not a finite number of 32 bits; replace it"),
         ("-inf", "`-inf` is not a finite number of 32 bits; replace it"),
         ("1e60", "`1e60` is not a finite number of 32 bits; replace it"),
@@ -96,6 +100,19 @@ fn features_that_are_no_numbers_are_refused() {
         assert_eq!(refused_features(&features), format!("features.csv, line 3, column 3: {reason}"));
         let features = format!("0.5,{cell}\n1,2\n");
         assert_eq!(refused_features(&features), format!("features.csv, line 1, column 2: {reason}"));
+    }
+}
+
+#[test]
+fn truth_values_are_one_and_zero() {
+    for (features, edges, labels) in [
+        ("id,flag,x\nalice,True,0.5\nbob,FALSE,0\nkarl,true,2\n", EDGES, LABELS),
+        ("True,0.5\nFalse,0\nTrue,2\n", "0,1\n1,2\n", "0,red\n1,blue\n"),
+    ] {
+        let mut files = files(features, edges, labels, "");
+        files[3].0 = "";
+        let read = read(files).unwrap().features.to_dense();
+        assert_eq!(read, Matrix::from_rows(&[[1.0f32, 0.5], [0.0, 0.0], [1.0, 2.0]]), "{features}");
     }
 }
 

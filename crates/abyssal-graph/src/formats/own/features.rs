@@ -97,7 +97,8 @@ fn of_table(mut table: Table<impl Read>, id_columns: &[String]) -> Result<NodeFe
     while table.read_row(&mut row)? {
         let begin = row.text(0);
         if rows == 0 {
-            let named = named_by_header || (!begin.is_empty() && !is_number(begin));
+            let is_value = is_number(begin) || truth(begin).is_some();
+            let named = named_by_header || (!begin.is_empty() && !is_value);
             first = usize::from(named);
             if first == table.width() {
                 return Err(row.error(0, "only ids; every node needs at least one feature"));
@@ -117,7 +118,7 @@ fn of_table(mut table: Table<impl Read>, id_columns: &[String]) -> Result<NodeFe
         }
         values.clear();
         for column in first..row.width() {
-            values.push(row.number(column)?);
+            values.push(feature(&row, column)?);
         }
         rows += 1;
         // Rows of few columns may well be 0, or 0 and 1, where others are whole numbers too.
@@ -145,6 +146,31 @@ fn of_table(mut table: Table<impl Read>, id_columns: &[String]) -> Result<NodeFe
     let name = |header: &Row| (first..header.width()).map(|column| header.text(column).to_owned()).collect();
     let names = table.header().map(name);
     Ok(NodeFeatures { nodes, features, names })
+}
+
+/// A cell as a number; a truth value is 1 or 0.
+fn feature(row: &Row, column: usize) -> Result<f32, FormatError> {
+    let text = row.text(column);
+    if let Some(truth) = truth(text) {
+        return Ok(f32::from(truth));
+    }
+    row.number(column).map_err(|mut error| {
+        error.reason.push_str(match text {
+            "" => "; fill it in, for example with the mean of its column",
+            text if !is_number(text) => "; give each category a column of its own with 0 and 1",
+            _ => "",
+        });
+        error
+    })
+}
+
+/// What pandas, R or JSON write for true and false.
+fn truth(text: &str) -> Option<bool> {
+    match text {
+        "True" | "TRUE" | "true" => Some(true),
+        "False" | "FALSE" | "false" => Some(false),
+        _ => None,
+    }
 }
 
 /// What to say about a node that has a row already. Whoever writes `id` means ids; other names of columns may be those
