@@ -8,14 +8,15 @@
 //!   `userId` do; or if the file of the labels or masks calls its first of two columns the same; or if it begins with
 //!   something that is no number. A column of another name that has every number from 0, or from 1, once is refused,
 //!   unless it merely counts from 0: nobody can tell whether it holds ids. Arrays have two dimensions; a scipy matrix
-//!   stays sparse. Other features are stored sparse if fewer than a quarter of the values are not zero.
+//!   stays sparse. Other features are stored sparse if fewer than a quarter of the values are not zero. Truth values are 1
+//!   and 0; a first row that counts the columns is a header somebody forgot, and refused.
 //! - **Ids** may be any text. Without them, nodes are numbered from 0 in the order of the features, and the other files
 //!   name nodes by these numbers.
 //! - **Edges** are two columns, source and target; an array of shape m×2 or 2×m; or a scipy adjacency matrix of ones. They
 //!   have no weights.
 //! - **Labels** are one column, a label for each node in order, or two: id and label. Text or numbers; nodes without a
-//!   label have an empty cell (in one column a blank line, but for those at the end of the file), `?`, `NA`, `nan`, `NaN`,
-//!   `None`, `null`, `-1` (if all labels are whole numbers), or no row.
+//!   label have an empty cell (in one column a blank line, but for those at the end of the file), `?`, `-1`, `-1.0`, `NA`,
+//!   `N/A`, `<NA>`, `nan`, `NaN`, `None`, `null`, `NULL`, or no row.
 //! - **Masks** are one column or two as well, with `train`, `val` (or `valid`, `validation`), `test`, or nothing (or
 //!   `none`); or an npz with `train_mask`, `val_mask` and `test_mask`.
 
