@@ -145,9 +145,10 @@ impl RunDirectory {
     pub(crate) fn of_teacher(teachers: &Path, name: &str, config: &Config) -> Result<Self, TrainError> {
         let fingerprint = config.fingerprint();
         let path = teachers.join(format!("{name}-seed-{}-{}", config.seed, &fingerprint[..8]));
-        let directory = match Self::is_at(&path) {
-            true => Self::open(&path)?.0,
-            false => Self::create(&path, config)?,
+        let directory = match Self::create(&path, config) {
+            // It is there already, or another program that shares these teachers was faster.
+            Err(TrainError::RunExists { .. }) => Self::open(&path)?.0,
+            created => created?,
         };
         Ok(directory.with_teachers(teachers))
     }

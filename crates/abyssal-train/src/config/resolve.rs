@@ -48,6 +48,8 @@ impl Config {
         };
         let data = match last(&given, "data.name") {
             Some(name) => dataset_named(name)?,
+            // No other data has files to be told.
+            None if last(&given, "data.edges").is_some() => dataset_named(&DatasetConfig::FILES.into())?,
             None => base.data,
         };
         let model = match last(&given, "model.name") {

@@ -414,6 +414,16 @@ fn a_written_configuration_keeps_its_preset() {
 }
 
 #[test]
+fn who_names_a_file_of_edges_means_a_graph_of_files() {
+    let edges = ("data.edges", Value::from("edges.csv"));
+    let config = resolve(&[edges.clone(), ("data.labels", "labels.csv".into())]).unwrap();
+    assert_eq!(config.data.name(), "files");
+    assert_eq!(config.table()["data"]["edges"].as_str(), Some("edges.csv"));
+    let error = resolve(&[("data.name", "cora".into()), edges]).unwrap_err().to_string();
+    assert!(error.contains("unknown setting `data.edges`"), "{error}");
+}
+
+#[test]
 fn files_that_are_missing_or_not_toml_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("broken.toml");
