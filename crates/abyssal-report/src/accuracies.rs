@@ -165,6 +165,7 @@ mod tests {
             entropy: 0.5,
             candidates: Vec::new(),
             left_out: Vec::new(),
+            teacher: None,
         };
         let honest = |label| record(Experiment::Accuracies, "cora", Protocol::Honest, label, &[0.9, 0.7]);
         let mut ours = honest(OURS);

@@ -35,20 +35,22 @@ const TEACHER: Role = Role::Teacher { number: 1, of: 1 };
 
 /// A run that was stopped after an epoch of its model, or of a teacher's.
 fn stopped(config: &Config, role: Role, epoch: usize) -> (TempDir, RunDirectory) {
-    let directory = tempfile::tempdir().unwrap();
-    let run = RunDirectory::create(&directory.path().join("run"), config).unwrap();
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let run = RunDirectory::create(&directory.path().join("run"), config).expect("a new directory");
     let stop = AtomicBool::new(false);
     let mut interruption = Interruption { role, epoch, stop: &stop, current: None };
-    let outcome = watched(&run, config, &mut interruption, &stop).unwrap();
+    let outcome = watched(&run, config, &mut interruption, &stop).expect("a run that can begin");
     assert!(matches!(outcome, Outcome::Stopped { .. }), "{role:?} has no epoch {epoch}");
     (directory, run)
 }
 
 /// The run of a teacher whose name begins so.
 fn teacher_in(run: &RunDirectory, beginning: &str) -> PathBuf {
-    let teachers = std::fs::read_dir(run.path().join("teachers")).unwrap();
-    let mut paths = teachers.map(|entry| entry.unwrap().path());
-    let is_it = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with(beginning);
+    let teachers = std::fs::read_dir(run.path().join("teachers")).expect("teachers have begun");
+    let mut paths = teachers.map(|entry| entry.expect("a readable directory").path());
+    let is_it = |path: &PathBuf| {
+        path.file_name().expect("an entry has a name").to_string_lossy().starts_with(beginning)
+    };
     paths.find(is_it).expect("a run of this teacher")
 }
 
@@ -56,7 +58,7 @@ fn teacher_in(run: &RunDirectory, beginning: &str) -> PathBuf {
 fn write_predictions(path: &Path, config: &Config, class: usize) {
     let data = dataset(config);
     let said = Matrix::from_fn(data.nodes(), data.classes(), |_, column| f32::from(column == class));
-    std::fs::write(path, npy::to_bytes(&said)).unwrap();
+    std::fs::write(path, npy::to_bytes(&said)).expect("a writable file");
 }
 
 #[test]
