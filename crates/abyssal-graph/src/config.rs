@@ -163,6 +163,21 @@ impl DatasetConfig {
         }
     }
 
+    /// Makes or loads a dataset whose nodes are to be predicted. Of the user's own files, those of the features and the edges
+    /// are read, and nodes have no labels; the classes are those that somebody has learnt.
+    ///
+    /// # Errors
+    /// If the configuration is not valid, or files are missing or damaged.
+    pub fn load_unlabelled(&self, library: &Library, class_names: &[String]) -> Result<Dataset, GraphError> {
+        match self {
+            Self::Generated(_) | Self::Stored { .. } => self.load(library),
+            Self::Files { files, preparation } => {
+                self.validate()?;
+                preparation.apply_unlabelled(Self::FILES, own::read_unlabelled(files, class_names)?)
+            }
+        }
+    }
+
     /// What there is before any transform, and the split of the paper's results on it.
     ///
     /// # Errors

@@ -118,6 +118,11 @@ impl Dataset {
         name_or_number(&self.class_names, class)
     }
 
+    /// What all classes are called, in their order.
+    pub fn class_names(&self) -> Vec<String> {
+        (0..self.classes).map(|class| self.class_name(class).into_owned()).collect()
+    }
+
     /// What a node is called: its name, or its number.
     pub fn node_name(&self, node: usize) -> Cow<'_, str> {
         name_or_number(&self.node_names, node)

@@ -206,6 +206,28 @@ pub enum TrainError {
         /// The directory.
         path: PathBuf,
     },
+    /// A run that is to predict before it is finished.
+    #[error("{path} is not finished; go on with: abyssal train --resume {path}")]
+    NotFinished {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A finished run that cannot predict, for nobody knows what its classes are called.
+    #[error("{path} was made before runs kept the names of their classes; train it again to predict with it")]
+    UnknownClasses {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A graph that a run cannot predict, for it has learnt another task.
+    #[error("the graph to predict has {given}, and {path} has learnt from {learnt}")]
+    OtherTask {
+        /// The directory.
+        path: PathBuf,
+        /// The features or classes that the run knows.
+        learnt: String,
+        /// Those of the graph.
+        given: String,
+    },
     /// A run that another process trains.
     #[error("another process is training {path}; wait for it or stop it, then give this command again")]
     RunInUse {
@@ -227,7 +249,7 @@ pub enum TrainError {
         reason: String,
     },
     /// A directory without a run.
-    #[error("{path} holds no run to resume; give the directory a run was started in")]
+    #[error("{path} holds no run; give the directory a run was started in")]
     NoRun {
         /// The directory.
         path: PathBuf,

@@ -22,6 +22,7 @@ pub mod config;
 pub mod curriculum;
 pub mod experiments;
 pub mod memory;
+pub mod predictions;
 
 mod checkpoint;
 mod divergence;
@@ -31,7 +32,6 @@ mod last_dataset;
 mod lessons;
 mod metrics;
 mod objective;
-mod predictions;
 mod result;
 mod run;
 mod run_lock;

@@ -1,10 +1,89 @@
-//! What a model says about every node: `predictions.csv`.
+//! What a model says about every node: `predictions.csv` of its run, and what it says later.
 
-use abyssal_graph::{Dataset, Subset};
+use abyssal_graph::{Dataset, Library, Subset};
 use abyssal_tensor::Matrix;
 
 use crate::metrics::likeliest;
 use crate::teacher::probabilities_of;
+use crate::{Config, LastDataset, RunDirectory, TrainError};
+
+impl RunDirectory {
+    /// The probability of every class for every node, n×C, with the weights of the finished run, and what was predicted: the data
+    /// of `config`, of whose own files features and edges are read as they are now.
+    ///
+    /// # Errors
+    /// If the run is not finished, the data cannot be loaded, or it has other features or classes than the run has learnt.
+    pub fn predict<'a>(
+        &self,
+        config: &Config,
+        library: &Library,
+        last: &'a mut LastDataset,
+    ) -> Result<(Matrix<f32>, &'a Dataset), TrainError> {
+        let path = || self.path().to_path_buf();
+        let learnt = self.result()?.ok_or_else(|| TrainError::NotFinished { path: path() })?;
+        if learnt.class_names.is_empty() {
+            return Err(TrainError::UnknownClasses { path: path() });
+        }
+        let dataset =
+            last.get(&config.data, || Ok(config.data.load_unlabelled(library, &learnt.class_names)?))?;
+        let (features, class_names) = (dataset.features().columns(), dataset.class_names());
+        let differs = |learnt, given| Err(TrainError::OtherTask { path: path(), learnt, given });
+        if features != learnt.dataset.features {
+            let told = |features| format!("{features} feature{}", if features == 1 { "" } else { "s" });
+            return differs(told(learnt.dataset.features), told(features));
+        }
+        if class_names != learnt.class_names {
+            let told = |names: &[String]| format!("the classes {}", names.join(", "));
+            return differs(told(&learnt.class_names), told(&class_names));
+        }
+        let scores = self.load_model(config, dataset)?.predict()?;
+        Ok((probabilities_of(&scores), dataset))
+    }
+}
+
+/// One row a node: its name, the likeliest class and its probability, then the probability of every class.
+///
+/// Shapes: probabilities are n×C.
+pub fn classes_to_csv(dataset: &Dataset, probabilities: &Matrix<f32>) -> Vec<u8> {
+    let header = ["node", "prediction", "probability"].map(str::to_string);
+    let rows = (0..dataset.nodes()).map(|node| {
+        let row = probabilities.row(node);
+        let class = likeliest(row);
+        let first =
+            [dataset.node_name(node).to_string(), dataset.class_name(class).to_string(), written(row[class])];
+        first.into_iter().chain(row.iter().copied().map(written)).collect()
+    });
+    csv_of(header.into_iter().chain(columns(dataset)).collect(), rows)
+}
+
+/// One row a node: its name, then the probability of every class. [`read_predictions`](crate::read_predictions) reads it.
+///
+/// Shapes: probabilities are n×C.
+pub fn probabilities_to_csv(dataset: &Dataset, probabilities: &Matrix<f32>) -> Vec<u8> {
+    let rows = (0..dataset.nodes()).map(|node| {
+        let name = dataset.node_name(node).to_string();
+        std::iter::once(name).chain(probabilities.row(node).iter().copied().map(written)).collect()
+    });
+    csv_of(std::iter::once("node".to_string()).chain(columns(dataset)).collect(), rows)
+}
+
+/// The columns of the probabilities, one a class.
+fn columns(dataset: &Dataset) -> impl Iterator<Item = String> {
+    dataset.class_names().into_iter().map(|class| format!("p({class})"))
+}
+
+/// A probability as it is written, with enough digits to tell how sure a sure model is.
+fn written(probability: f32) -> String {
+    format!("{probability:.6}")
+}
+
+fn csv_of(header: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let mut write = |row: Vec<String>| table.write_record(row).expect("writing to memory does not fail");
+    write(header);
+    rows.for_each(write);
+    table.into_inner().expect("writing to memory does not fail")
+}
 
 /// One row a node: its name, the predicted class and its probability, the true label (empty if unknown), and the set
 /// of the split it is in (empty if none).

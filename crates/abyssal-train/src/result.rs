@@ -131,6 +131,9 @@ pub struct RunResult {
     pub graph: String,
     /// The data.
     pub dataset: DatasetRecord,
+    /// What its classes are called, in their order. Results of before November 19, 2026 do not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub class_names: Vec<String>,
     /// The split.
     pub split: SplitRecord,
     /// SHA-256 of the file whose predictions taught, if one did.

@@ -305,6 +305,7 @@ impl RunDirectory {
             tasks: config.curriculum.as_ref().map_or(0, |curriculum| curriculum.tasks()),
             graph: graph_of(config),
             dataset: data.dataset,
+            class_names: dataset.class_names(),
             split: data.split,
             predictions: data.predictions,
             majority_accuracy: dataset.majority_share(dataset.split().test()),

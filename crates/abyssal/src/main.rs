@@ -9,6 +9,7 @@ mod diagnose;
 mod fetch_progress;
 mod label_propagation;
 mod models;
+mod predict;
 mod report;
 mod reproduce;
 mod say;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let Arguments { command } = Arguments::parse();
     let outcome = match command {
         Command::Train(arguments) => train::run(&arguments),
+        Command::Predict(arguments) => predict::run(&arguments).map(|()| train::Ending::Finished),
         Command::Diagnose(arguments) => diagnose::run(&arguments).map(|()| train::Ending::Finished),
         Command::LabelPropagation(arguments) => {
             label_propagation::run(&arguments).map(|()| train::Ending::Finished)

@@ -74,7 +74,7 @@ fn an_existing_run_is_not_overwritten() {
 fn a_directory_without_a_run_cannot_be_resumed() {
     let directory = tempfile::tempdir().unwrap();
     let mut command = abyssal(&["train", "--resume"]);
-    assert!(fail(command.arg(directory.path()), 1).contains("holds no run to resume"));
+    assert!(fail(command.arg(directory.path()), 1).contains("holds no run;"));
 }
 
 #[test]

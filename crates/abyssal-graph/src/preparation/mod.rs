@@ -81,6 +81,20 @@ impl Preparation {
     pub fn apply(&self, name: &str, raw: RawDataset, paper: PaperSplit) -> Result<Dataset, GraphError> {
         let (raw, split) = self.select_nodes(name, raw, paper)?;
         let split = split.rehearsed(self.rehearsal, &raw.labels)?;
+        self.transform(name, raw, split)
+    }
+
+    /// Makes a dataset to predict: nobody teaches, chooses or judges.
+    ///
+    /// # Errors
+    /// If the data is not fit to be predicted.
+    pub fn apply_unlabelled(&self, name: &str, raw: RawDataset) -> Result<Dataset, GraphError> {
+        let raw = if self.largest_component { Cut::largest_component(&raw)?.dataset(raw) } else { raw };
+        self.transform(name, raw, Split::nobody())
+    }
+
+    /// The transforms of what nodes have and are joined by.
+    fn transform(&self, name: &str, raw: RawDataset, split: Split) -> Result<Dataset, GraphError> {
         let features = self.transform_features(raw.features)?;
         let graph = match (&self.graph, self.symmetrize) {
             (GraphRule::NearestNeighbours { count, distance }, _) => {

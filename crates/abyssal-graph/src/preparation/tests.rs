@@ -56,6 +56,18 @@ fn the_largest_component_takes_features_labels_and_splits_with_it() {
     }
 }
 
+#[test]
+fn a_graph_to_predict_is_prepared_as_one_to_learn_from() {
+    let preparation = Preparation { largest_component: true, row_normalize: true, ..Preparation::default() };
+    let learnt = preparation.apply("small", raw(), PaperSplit::None).unwrap();
+    let unlabelled = RawDataset { labels: vec![None; raw().nodes], splits: Vec::new(), ..raw() };
+    let predicted = preparation.apply_unlabelled("small", unlabelled).unwrap();
+    assert_eq!((predicted.graph(), predicted.features()), (learnt.graph(), learnt.features()));
+    assert_eq!((predicted.node_name(2), predicted.labels()), (learnt.node_name(2), &[None; 3][..]));
+    let split = predicted.split();
+    assert!([split.train(), split.validation(), split.test()].iter().all(|nodes| nodes.is_empty()));
+}
+
 /// Of those that have a label.
 #[test]
 fn a_rehearsal_judges_by_validation_nodes() {

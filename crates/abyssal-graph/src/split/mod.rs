@@ -33,7 +33,7 @@ impl fmt::Display for Subset {
     }
 }
 
-/// Three disjoint, non-empty sets of nodes. Nodes may be in none of them.
+/// Three disjoint, non-empty sets of nodes, but for [`Split::nobody`]. Nodes may be in none of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     name: String,
@@ -77,6 +77,11 @@ impl Split {
         }
         let nodes = |mask: &[bool]| (0..).zip(mask).filter(|(_, set)| **set).map(|(node, _)| node).collect();
         Self::new(nodes(train), nodes(validation), nodes(test))
+    }
+
+    /// The split of a graph that is only to be predicted: all sets are empty.
+    pub(crate) fn nobody() -> Self {
+        Self { name: "none".to_owned(), train: Vec::new(), validation: Vec::new(), test: Vec::new() }
     }
 
     /// The same split under another name.

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use abyssal_graph::Features;
-use abyssal_graph::formats::own::{self, NodeNames};
+use abyssal_graph::formats::RawDataset;
+use abyssal_graph::formats::own::{self, NodeNames, OwnFiles};
 use abyssal_tensor::Csr;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -135,6 +136,27 @@ proptest! {
         let masks = write(directory.path(), "masks.csv", &masks);
         let split = own::read_masks(&masks, &NodeNames::of(&read).unwrap()).unwrap();
         prop_assert_eq!(&[split], &made.expected(style.ids).splits[..]);
+    }
+
+    #[test]
+    fn without_labels_and_masks_nodes_are_the_same(made in made(), style in style()) {
+        let directory = directory();
+        let files = OwnFiles {
+            edges: write(directory.path(), "edges.csv", &style.edges(&made)),
+            features: Some(write(directory.path(), "features.csv", &style.features(&made))),
+            // What the configuration of a run names may be gone.
+            labels: Some(directory.path().join("labels.csv")),
+            masks: None,
+        };
+        let classes = ["b", "a"].map(str::to_owned).to_vec();
+        let expected = RawDataset {
+            labels: vec![None; made.nodes()],
+            classes: 2,
+            class_names: classes.clone(),
+            splits: Vec::new(),
+            ..made.expected(style.ids)
+        };
+        prop_assert_eq!(own::read_unlabelled(&files, &classes).unwrap(), expected);
     }
 
     #[test]

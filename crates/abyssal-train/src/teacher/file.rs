@@ -101,8 +101,7 @@ fn require_probabilities(rows: &Matrix<f32>, dataset: &Dataset) -> Result<(), St
 /// in `p(red)` and `p(blue)`; in their order where a header has no name of a class. A header with some of them says that the
 /// order is another one, but not which.
 fn columns_of_classes(names: Option<&[String]>, dataset: &Dataset) -> Result<Vec<usize>, String> {
-    let classes: Vec<String> =
-        (0..dataset.classes()).map(|class| dataset.class_name(class).to_string()).collect();
+    let classes = dataset.class_names();
     let names = names.unwrap_or_default();
     let lower = |texts: &[String]| texts.iter().map(|text| text.to_lowercase()).collect::<Vec<_>>();
     let (lower_names, lower_classes) = (lower(names), lower(&classes));

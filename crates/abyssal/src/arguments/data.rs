@@ -72,13 +72,17 @@ impl DataArguments {
         let FileArguments { edges, features, labels, masks } = &self.files;
         for (role, path) in [("edges", edges), ("features", features), ("labels", labels), ("masks", masks)] {
             if let Some(path) = path {
-                // A run may be resumed from another directory.
-                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                text(role, &path.to_string_lossy());
+                settings.push((format!("data.{role}"), absolute(path)));
             }
         }
         settings
     }
+}
+
+/// A path as a setting: a run may be resumed from another directory.
+pub(super) fn absolute(path: &Path) -> Value {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    Value::from(path.to_string_lossy().as_ref())
 }
 
 impl PlaceArguments {

@@ -6,6 +6,7 @@ mod diagnose;
 mod label_propagation;
 mod model;
 mod models;
+mod predict;
 mod reproduce;
 mod train;
 
@@ -21,6 +22,7 @@ pub use diagnose::DiagnoseArguments;
 pub use label_propagation::LabelPropagationArguments;
 pub use model::ModelArguments;
 pub use models::{ModelInfoArguments, ModelListArguments, ModelsCommand};
+pub use predict::PredictArguments;
 pub use reproduce::{CellArguments, ReproduceCommand, TableArguments};
 pub use train::TrainArguments;
 
@@ -37,6 +39,9 @@ pub enum Command {
     /// Train a model and report its accuracy.
     #[command(after_long_help = train::EXAMPLES)]
     Train(TrainArguments),
+    /// Predict the classes of all nodes with a trained model, also of nodes that are new.
+    #[command(after_long_help = predict::EXAMPLES)]
+    Predict(PredictArguments),
     /// Show layer by layer how far embeddings collapse and which gradients arrive.
     #[command(after_long_help = diagnose::EXAMPLES)]
     Diagnose(DiagnoseArguments),

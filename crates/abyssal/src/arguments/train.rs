@@ -6,6 +6,7 @@ use abyssal_train::memory::{MemoryMode, MemorySettings, parse_bytes};
 use clap::Args;
 use toml::Value;
 
+use super::data::absolute;
 use super::{DataArguments, ModelArguments, split_setting};
 
 pub const EXAMPLES: &str = "\
@@ -154,8 +155,7 @@ impl TrainArguments {
             );
         }
         if let Some(path) = &self.teacher_predictions {
-            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            set("teacher.predictions", path.to_string_lossy().as_ref().into());
+            set("teacher.predictions", absolute(path));
             // Nobody else needs to be trained.
             set("teacher.models", Value::Array(Vec::new()));
         }

@@ -75,13 +75,7 @@ pub fn read(files: &OwnFiles) -> Result<RawDataset, GraphError> {
             return Err(GraphError::MissingFile { role: missing });
         }
     };
-    // A file that cannot be opened is told when its turn comes.
-    let id_column = |path: &PathBuf| Source::open(path).ok()?.id_column();
-    let id_columns: Vec<String> =
-        [Some(labels), files.masks.as_ref()].into_iter().flatten().filter_map(id_column).collect();
-    let NodeFeatures { nodes, features, .. } =
-        read_file(features, |source| features::read(source, &id_columns))?;
-    let edges = read_file(&files.edges, |source| edges::read(source, &nodes))?;
+    let (NodeFeatures { nodes, features, .. }, edges) = read_nodes(files, features)?;
     let NodeLabels { labels, class_names } = read_file(labels, |source| labels::read(source, &nodes))?;
     let split = files.masks.as_ref().map(|path| read_masks(path, &nodes)).transpose()?;
     Ok(RawDataset {
@@ -94,6 +88,46 @@ pub fn read(files: &OwnFiles) -> Result<RawDataset, GraphError> {
         node_names: nodes.into_names(),
         splits: split.into_iter().collect(),
     })
+}
+
+/// Reads a graph whose nodes are to be predicted: features and edges, no labels and no masks. The classes are known from
+/// elsewhere.
+///
+/// # Errors
+/// As for [`read`], of those two.
+pub fn read_unlabelled(files: &OwnFiles, class_names: &[String]) -> Result<RawDataset, GraphError> {
+    let unlabelled = |raw: RawDataset| RawDataset {
+        labels: vec![None; raw.nodes],
+        classes: class_names.len(),
+        class_names: class_names.to_vec(),
+        splits: Vec::new(),
+        ..raw
+    };
+    let Some(features) = &files.features else {
+        return Ok(unlabelled(read_archive(&OwnFiles { masks: None, ..files.clone() })?));
+    };
+    let (NodeFeatures { nodes, features, .. }, edges) = read_nodes(files, features)?;
+    Ok(unlabelled(RawDataset {
+        nodes: nodes.nodes(),
+        edges,
+        features,
+        labels: Vec::new(),
+        classes: 0,
+        class_names: Vec::new(),
+        node_names: nodes.into_names(),
+        splits: Vec::new(),
+    }))
+}
+
+/// Reads the nodes with their features, and the edges between them. Of the other files the names of their columns may tell
+/// which one holds ids; one that cannot be opened is told when its turn comes.
+fn read_nodes(files: &OwnFiles, features: &Path) -> Result<(NodeFeatures, Vec<(u32, u32)>), GraphError> {
+    let id_column = |path: &PathBuf| Source::open(path).ok()?.id_column();
+    let others = [&files.labels, &files.masks].into_iter().flatten();
+    let id_columns: Vec<String> = others.filter_map(id_column).collect();
+    let read = read_file(features, |source| features::read(source, &id_columns))?;
+    let edges = read_file(&files.edges, |source| edges::read(source, &read.nodes))?;
+    Ok((read, edges))
 }
 
 /// Reads one file with everything; masks in a file of their own take the place of those in it.
