@@ -212,7 +212,7 @@ pub enum TrainError {
         /// The directory.
         path: PathBuf,
     },
-    /// A finished run that cannot predict, for nobody knows what its classes are called.
+    /// A finished run on files of the user's own that cannot predict, for nobody knows what its classes are called.
     #[error("{path} was made before runs kept the names of their classes; train it again to predict with it")]
     UnknownClasses {
         /// The directory.

@@ -1,6 +1,6 @@
 //! What a model says about every node: `predictions.csv` of its run, and what it says later.
 
-use abyssal_graph::{Dataset, Library, Subset};
+use abyssal_graph::{Dataset, DatasetConfig, Library, Subset};
 use abyssal_tensor::Matrix;
 
 use crate::metrics::likeliest;
@@ -21,7 +21,8 @@ impl RunDirectory {
     ) -> Result<(Matrix<f32>, &'a Dataset), TrainError> {
         let path = || self.path().to_path_buf();
         let learnt = self.result()?.ok_or_else(|| TrainError::NotFinished { path: path() })?;
-        if learnt.class_names.is_empty() {
+        let named = !learnt.class_names.is_empty();
+        if !named && config.data.name() == DatasetConfig::FILES {
             return Err(TrainError::UnknownClasses { path: path() });
         }
         let dataset =
@@ -32,7 +33,7 @@ impl RunDirectory {
             let told = |features| format!("{features} feature{}", if features == 1 { "" } else { "s" });
             return differs(told(learnt.dataset.features), told(features));
         }
-        if class_names != learnt.class_names {
+        if named && class_names != learnt.class_names {
             let told = |names: &[String]| format!("the classes {}", names.join(", "));
             return differs(told(&learnt.class_names), told(&class_names));
         }

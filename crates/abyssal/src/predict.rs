@@ -21,9 +21,11 @@ pub fn run(arguments: &PredictArguments) -> Result<(), Box<dyn Error>> {
     match &arguments.out {
         Some(path) => {
             write_atomically(path, &table)?;
-            let of_runs =
-                if runs.len() == 1 { String::new() } else { format!(", mean of {} runs", runs.len()) };
-            say(format_args!("{model}{of_runs}: {}", path.display()));
+            if !arguments.quiet {
+                let of_runs =
+                    if runs.len() == 1 { String::new() } else { format!(", mean of {} runs", runs.len()) };
+                say(format_args!("{model}{of_runs}: {}", path.display()));
+            }
         }
         None => unless_closed(std::io::stdout().lock().write_all(&table))?,
     }
@@ -40,7 +42,7 @@ fn predict(runs: &[PlannedRun], arguments: &PredictArguments) -> Result<Vec<u8>,
         let config = with_files(run, arguments)?;
         // Labels and masks of one's own files are not read, and may be gone.
         if config.data.name() != DatasetConfig::FILES {
-            datasets::provide(&config.data, &library, arguments.place.offline, false)?;
+            datasets::provide(&config.data, &library, arguments.place.offline, arguments.quiet)?;
         }
         let (said, dataset) = run.directory.predict(&config, &library, &mut last)?;
         let mean = mean.get_or_insert_with(|| Matrix::zeros(said.rows(), said.columns()));

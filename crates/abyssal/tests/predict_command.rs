@@ -117,6 +117,19 @@ fn a_graph_with_other_features_is_told() {
     assert!(error.contains("newedges.csv, line 2") && error.contains("no node `new0`"), "{error}");
 }
 
+/// Of files; of all other data the classes are known.
+#[test]
+fn a_run_from_before_classes_were_kept_is_told() {
+    let directory = trained();
+    let result = directory.path().join(RUN).join("result.json");
+    let mut earlier: serde_json::Value = serde_json::from_slice(&fs::read(&result).unwrap()).unwrap();
+    let names = earlier.as_object_mut().unwrap().remove("class_names");
+    assert_eq!(names, Some(serde_json::json!(["baker", "diver"])));
+    fs::write(&result, earlier.to_string()).unwrap();
+    let error = fail(&mut program(directory.path(), &["predict", "--run", RUN]), 1);
+    assert!(error.contains("train it again to predict with it"), "{error}");
+}
+
 #[test]
 fn a_run_without_files_or_without_an_end_is_told() {
     let directory = tempfile::tempdir().unwrap();
@@ -131,13 +144,7 @@ fn a_run_without_files_or_without_an_end_is_told() {
     assert_eq!(rows(&said).len(), 240);
     let error = fail(&mut predict(&["--edges", "edges.csv"]), 1);
     assert!(error.contains("--edges") && error.contains("the run has learnt from csbm"), "{error}");
-    // One from before there were names, and one that is not finished.
     let result = run.join("result.json");
-    let text = fs::read_to_string(&result).unwrap();
-    let mut earlier: serde_json::Value = serde_json::from_str(&text).unwrap();
-    earlier.as_object_mut().unwrap().remove("class_names").unwrap();
-    fs::write(&result, earlier.to_string()).unwrap();
-    assert!(fail(&mut predict(&[]), 1).contains("train it again to predict with it"));
     fs::remove_file(&result).unwrap();
     assert!(fail(&mut predict(&[]), 1).contains("is not finished; go on with: abyssal train --resume"));
 }

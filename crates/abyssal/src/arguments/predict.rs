@@ -45,6 +45,10 @@ pub struct PredictArguments {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub threads: u16,
 
+    /// Say nothing about fetching and writing.
+    #[arg(long, short)]
+    pub quiet: bool,
+
     #[command(flatten)]
     pub place: PlaceArguments,
 }
