@@ -67,7 +67,7 @@ pub fn run(arguments: &DiagnoseArguments) -> Result<(), Box<dyn Error>> {
             configs.into_iter().map(|config| (config, None)).collect()
         }
     };
-    let report = with_threads(usize::from(arguments.threads), || diagnose_all(&models, arguments))??;
+    let report = with_threads(arguments.threads.count(), || diagnose_all(&models, arguments))??;
     let mut output = std::io::stdout().lock();
     match arguments.json {
         true => {

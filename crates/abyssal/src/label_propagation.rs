@@ -29,7 +29,7 @@ pub fn run(arguments: &LabelPropagationArguments) -> Result<(), Box<dyn Error>> 
     let library = arguments.data.place.library();
     datasets::provide(&data, &library, arguments.data.place.offline, arguments.quiet)?;
     let dataset = data.load(&library)?;
-    let shares = with_threads(usize::from(arguments.threads), || spread(&dataset, arguments))??;
+    let shares = with_threads(arguments.threads.count(), || spread(&dataset, arguments))??;
     let better = |best: SpreadAccuracy, next: &SpreadAccuracy| {
         if next.validation_accuracy > best.validation_accuracy { *next } else { best }
     };

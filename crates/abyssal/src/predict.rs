@@ -17,7 +17,7 @@ pub fn run(arguments: &PredictArguments) -> Result<(), Box<dyn Error>> {
     let mut runs = Session::open(&arguments.run)?.runs;
     let model = runs[0].config.model.name().to_string();
     runs.retain(|run| run.config.model.name() == model);
-    let table = with_threads(usize::from(arguments.threads), || predict(&runs, arguments))??;
+    let table = with_threads(arguments.threads.count(), || predict(&runs, arguments))??;
     match &arguments.out {
         Some(path) => {
             write_atomically(path, &table)?;

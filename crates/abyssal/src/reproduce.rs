@@ -87,7 +87,7 @@ fn run_cell(
         say(progress_of(cell, runner)?);
     }
     let mut progress = Progress::new(arguments.quiet);
-    let record = with_threads(usize::from(arguments.threads), || {
+    let record = with_threads(arguments.threads.count(), || {
         let memory = MemorySettings::default();
         runner.run(cell, &mut Surroundings { library, observer: &mut progress, memory, stop })
     })?;

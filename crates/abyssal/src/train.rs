@@ -32,7 +32,7 @@ pub enum Ending {
 /// Runs the command.
 pub fn run(arguments: &TrainArguments) -> Result<Ending, Box<dyn Error>> {
     let library = arguments.data.place.library();
-    let threads = usize::from(arguments.threads);
+    let threads = arguments.threads.count();
     let mut data = LastDataset::default();
     let session = match &arguments.resume {
         Some(path) => resume(path, arguments)?,

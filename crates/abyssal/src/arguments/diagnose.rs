@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use toml::Value;
 
-use super::{DataArguments, ModelArguments};
+use super::{DataArguments, ModelArguments, ThreadArguments};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -40,9 +40,8 @@ pub struct DiagnoseArguments {
     #[command(flatten)]
     pub model: ModelArguments,
 
-    /// Number of threads; 0 is one for each core. Results do not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub threads: u16,
+    #[command(flatten)]
+    pub threads: ThreadArguments,
 
     /// Show all layers; without it the table has 40, evenly spaced.
     #[arg(long)]

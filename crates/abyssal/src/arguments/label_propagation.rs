@@ -3,7 +3,7 @@
 use clap::Args;
 use toml::Value;
 
-use super::{DataArguments, split_setting};
+use super::{DataArguments, ThreadArguments, split_setting};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -38,9 +38,8 @@ pub struct LabelPropagationArguments {
     #[arg(long, conflicts_with = "steps")]
     pub closed_form: bool,
 
-    /// Number of threads; 0 is one for each core. Results do not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub threads: u16,
+    #[command(flatten)]
+    pub threads: ThreadArguments,
 
     /// Print one JSON object.
     #[arg(long)]

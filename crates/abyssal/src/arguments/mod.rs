@@ -8,6 +8,7 @@ mod model;
 mod models;
 mod predict;
 mod reproduce;
+mod threads;
 mod train;
 
 use clap::{Parser, Subcommand};
@@ -24,6 +25,7 @@ pub use model::ModelArguments;
 pub use models::{ModelInfoArguments, ModelListArguments, ModelsCommand};
 pub use predict::PredictArguments;
 pub use reproduce::{CellArguments, ReproduceCommand, TableArguments};
+use threads::ThreadArguments;
 pub use train::TrainArguments;
 
 /// Graph neural networks that stay sharp at any depth.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use toml::Value;
 
+use super::ThreadArguments;
 use super::data::{PlaceArguments, absolute};
 
 pub const EXAMPLES: &str = "\
@@ -41,9 +42,8 @@ pub struct PredictArguments {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
-    /// Number of threads; 0 is one for each core. Results do not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub threads: u16,
+    #[command(flatten)]
+    pub threads: ThreadArguments,
 
     /// Say nothing about fetching and writing.
     #[arg(long, short)]

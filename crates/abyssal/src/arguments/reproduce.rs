@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use abyssal_train::experiments::{Protocol, Request};
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::ThreadArguments;
 use super::data::PlaceArguments;
 
 pub const EXAMPLES: &str = "\
@@ -126,9 +127,8 @@ pub struct CellArguments {
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub results: PathBuf,
 
-    /// Number of threads; 0 is one for each core. Results do not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub threads: u16,
+    #[command(flatten)]
+    pub threads: ThreadArguments,
 
     /// Show no progress.
     #[arg(long, short)]

@@ -7,7 +7,7 @@ use clap::Args;
 use toml::Value;
 
 use super::data::absolute;
-use super::{DataArguments, ModelArguments, split_setting};
+use super::{DataArguments, ModelArguments, ThreadArguments, split_setting};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -95,9 +95,8 @@ pub struct TrainArguments {
     #[arg(long, value_name = "N", conflicts_with = "seed", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub seeds: Option<u64>,
 
-    /// Number of threads; 0 is one for each core. Results do not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub threads: u16,
+    #[command(flatten)]
+    pub threads: ThreadArguments,
 
     /// What a training pass keeps: auto, full, or checkpoint:K. Results do not depend on it.
     ///
