@@ -39,8 +39,8 @@ Examples:
       Only tell whether that was done.
 
 The page is text for people. Its tables are between <!-- begin NAME --> and <!-- end NAME -->:
-accuracies-32, accuracies-64, baselines-32, baselines-64, backbones and ablation. Everything else
-in it stays as it is.";
+accuracies-32, accuracies-64, baselines-32, baselines-64, reference, backbones, ablation and
+settings. Everything else in it stays as it is.";
 
 #[derive(Debug, Subcommand)]
 pub enum ReproduceCommand {
