@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use abyssal_graph::DatasetConfig;
 use abyssal_train::curriculum::Stage;
 use abyssal_train::{
     CandidateRecord, Config, RunResult, Selection, StageRecord, TeacherRecord, mean, sample_deviation,
@@ -200,7 +201,16 @@ impl SessionReport {
                  code only."
             )?;
         }
-        writeln!(output, "\nkept in {}", path.display())
+        writeln!(output, "\nkept in {}", path.display())?;
+        // Whoever brings a graph wants its classes, and its next nodes to have some.
+        if self.dataset == DatasetConfig::FILES && self.failures.is_empty() {
+            writeln!(
+                output,
+                "classes of all nodes, also new ones: abyssal predict --run {}",
+                path.display()
+            )?;
+        }
+        Ok(())
     }
 }
 

@@ -38,7 +38,8 @@ fn trained() -> tempfile::TempDir {
     let files = ["--edges", "oldedges.csv", "--features", "oldfeatures.csv", "--labels", "oldlabels.csv"];
     let small = ["--layers", "4", "--set", "model.hidden=8", "--set", "train.epochs=20", "--seeds", "2"];
     let train = ["train", "--no-curriculum", "--quiet", "--out", "trained"];
-    succeed(&mut program(directory.path(), &[&train[..], &files, &small].concat()));
+    let table = succeed(&mut program(directory.path(), &[&train[..], &files, &small].concat()));
+    assert!(table.ends_with("also new ones: abyssal predict --run trained\n"), "{table}");
     directory
 }
 
