@@ -29,6 +29,7 @@ pub(crate) fn record(
         graph: "input".to_string(),
         strict: of(accuracy),
         paper_rule: of(accuracy + 0.01),
+        cut_short: None,
         epochs: 10,
         seconds: 1.0,
         teacher: None,

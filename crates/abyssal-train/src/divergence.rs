@@ -11,6 +11,8 @@ use abyssal_tensor::tape::{Pool, Tape};
 pub enum Remedy {
     /// Steps were too large.
     LowerLearningRate,
+    /// Steps of fine-tuning, which has a rate of its own, were too large.
+    LowerFineTuningRate,
     /// It had not made a step yet.
     FewerLayers,
 }
@@ -20,6 +22,7 @@ impl Remedy {
     pub fn advice(self, prefix: &str) -> String {
         match self {
             Self::LowerLearningRate => format!("try a lower {prefix}train.learning_rate"),
+            Self::LowerFineTuningRate => "try a lower curriculum.fine_tuning_learning_rate".to_string(),
             Self::FewerLayers => {
                 "it starts that way: look for very large features (data.standardize scales them), take \
                                   fewer layers, or a model that normalises them"

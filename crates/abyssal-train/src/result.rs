@@ -120,6 +120,9 @@ pub struct RunResult {
     /// Who taught it, in a curriculum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub teacher: Option<TeacherRecord>,
+    /// Why fine-tuning ended before its time, if it diverged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<String>,
     /// The stages of the curriculum.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageRecord>,

@@ -76,6 +76,9 @@ pub trait Observer {
 
     /// A candidate cannot teach; others do. The result tells so too.
     fn left_out(&mut self, _candidate: &LeftOutRecord) {}
+
+    /// Fine-tuning has diverged and ends; what the tasks taught stays. The result tells so too.
+    fn cut_short(&mut self, _reason: &str) {}
 }
 
 /// How a run ended.
@@ -255,8 +258,18 @@ impl RunDirectory {
         let seconds = || seconds_before + start.elapsed().as_secs_f64();
         let pause = Duration::from_secs_f64(config.train.checkpoint_seconds);
         let mut last_checkpoint = Instant::now();
+        let mut cut_short = None;
         while !trainer.is_finished() {
-            let metrics = trainer.run_epoch()?;
+            let metrics = match trainer.run_epoch() {
+                // All tasks are learnt, and the weights of the best epoch are kept.
+                Err(error @ TrainError::Diverged { .. }) if trainer.is_fine_tuning() => {
+                    let reason = error.to_string();
+                    surroundings.observer.cut_short(&reason);
+                    cut_short = Some(reason);
+                    break;
+                }
+                metrics => metrics?,
+            };
             self.append(&mut metrics_file, &metrics)?;
             surroundings.observer.epoch(&metrics);
             let stopping = surroundings.stop.load(Ordering::Relaxed);
@@ -271,7 +284,7 @@ impl RunDirectory {
             }
         }
         metrics_file.sync_data().map_err(TrainError::io("write", &self.metrics_path()))?;
-        let result = self.finish(config, (dataset, data), &trainer, teacher, seconds())?;
+        let result = self.finish(config, (dataset, data), &trainer, (teacher, cut_short), seconds())?;
         Ok(Outcome::Finished(Box::new(result)))
     }
 
@@ -280,7 +293,7 @@ impl RunDirectory {
         config: &Config,
         (dataset, data): (&Dataset, Data),
         trainer: &Trainer,
-        teacher: Option<TeacherRecord>,
+        (teacher, cut_short): (Option<TeacherRecord>, Option<String>),
         seconds: f64,
     ) -> Result<RunResult, TrainError> {
         let state = trainer.state();
@@ -301,6 +314,7 @@ impl RunDirectory {
             selected_by_paper_rule: best(Selection::Paper),
             epochs: state.epoch,
             teacher,
+            cut_short,
             stages: self.stages()?,
             tasks: config.curriculum.as_ref().map_or(0, |curriculum| curriculum.tasks()),
             graph: graph_of(config),

@@ -174,6 +174,11 @@ impl Trainer {
         self.course.as_ref().map_or(Stage::Direct, |course| course.stage(epoch))
     }
 
+    /// Whether the next epoch comes after all tasks of a curriculum.
+    pub fn is_fine_tuning(&self) -> bool {
+        self.stage(self.state.epoch) == Stage::FineTuning
+    }
+
     fn learning_rate(&self, epoch: usize) -> f64 {
         match &self.course {
             Some(course) if self.stage(epoch) == Stage::FineTuning => course.fine_tuning_learning_rate,
@@ -272,6 +277,7 @@ impl Trainer {
         let place = divergence::locate(&*self.model, &self.state.parameters, &self.input, &self.pool);
         let remedy = match self.state.optimizer.steps() {
             0 => Remedy::FewerLayers,
+            _ if self.is_fine_tuning() => Remedy::LowerFineTuningRate,
             _ => Remedy::LowerLearningRate,
         };
         // A layer that refuses to go on is the place, and what was seen.

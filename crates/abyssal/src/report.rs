@@ -30,6 +30,8 @@ struct RunReport {
     graph: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     teacher: Option<TeacherRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut_short: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stages: Vec<StageRecord>,
     #[serde(skip)]
@@ -108,6 +110,7 @@ impl SessionReport {
                 seconds: result.seconds,
                 graph: result.graph.clone(),
                 teacher: result.teacher.clone(),
+                cut_short: result.cut_short.clone(),
                 stages: result.stages.clone(),
                 tasks: result.tasks,
                 run_dir: run_dir.clone(),
@@ -194,6 +197,7 @@ impl SessionReport {
         let graphs: Vec<&str> = graphs.into_iter().collect();
         writeln!(output, "propagation graph: {}", graphs.join(", "))?;
         self.first.write_teacher(output)?;
+        self.first.write_cut_short(output)?;
         if self.first.selection == Selection::Paper {
             writeln!(
                 output,
@@ -293,6 +297,21 @@ impl ModelReport {
             )?;
         }
         Ok(())
+    }
+
+    /// How many runs have not been fine-tuned to the end, and why the first one was not.
+    fn write_cut_short(&self, output: &mut impl Write) -> std::io::Result<()> {
+        let reasons: Vec<&str> = self.runs.iter().filter_map(|run| run.cut_short.as_deref()).collect();
+        match reasons.first() {
+            None => Ok(()),
+            Some(reason) => {
+                let count = match (reasons.len(), self.runs.len()) {
+                    (1, 1) => String::new(),
+                    (count, runs) => format!(" in {count} of {runs} runs"),
+                };
+                writeln!(output, "\nfine-tuning ended early{count}: {reason}")
+            }
+        }
     }
 
     /// Those of all runs that were taught.

@@ -40,6 +40,15 @@ impl Progress {
         }
     }
 
+    /// Says something that must not be lost above the bar.
+    fn tell(&self, message: &str) {
+        match &self.display {
+            Display::Bar(bar) => bar.suspend(|| say(message)),
+            Display::Lines { .. } => say(message),
+            Display::Quiet => {}
+        }
+    }
+
     /// The part of a curriculum an epoch belongs to, for people; nothing without one.
     fn stage(&self, stage: Stage) -> String {
         match stage {
@@ -113,12 +122,11 @@ impl Observer for Progress {
     }
 
     fn left_out(&mut self, candidate: &LeftOutRecord) {
-        let message = format!("not among the teachers: {}", candidate.reason);
-        match &self.display {
-            Display::Bar(bar) => bar.suspend(|| say(&message)),
-            Display::Lines { .. } => say(&message),
-            Display::Quiet => {}
-        }
+        self.tell(&format!("not among the teachers: {}", candidate.reason));
+    }
+
+    fn cut_short(&mut self, reason: &str) {
+        self.tell(&format!("warning: fine-tuning ends early: {reason}"));
     }
 }
 

@@ -124,6 +124,27 @@ fn teachers_that_diverge_are_told() {
 }
 
 #[test]
+fn fine_tuning_that_diverges_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let too_much = [TAUGHT, &["--set", "curriculum.fine_tuning_learning_rate=1e30"]].concat();
+    let command = train_small(&directory.path().join("run"), &too_much);
+    let loud = command.get_args().filter(|one| *one != "--quiet");
+    let output = abyssal(&[]).args(loud).output().unwrap();
+    let progress = stderr(&output);
+    assert!(output.status.success(), "{progress}");
+    assert!(
+        progress.contains("warning: fine-tuning ends early: training diverged in epoch 41"),
+        "{progress}"
+    );
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let reason = report["runs"][0]["cut_short"].as_str().unwrap();
+    assert!(reason.ends_with("try a lower curriculum.fine_tuning_learning_rate"), "{reason}");
+    let table = succeed(abyssal(&["train", "--quiet", "--resume"]).arg(directory.path().join("run")));
+    let told = format!("fine-tuning ended early: {reason}");
+    assert!(table.contains(&told), "{table}");
+}
+
+#[test]
 fn teachers_that_do_not_fit_into_memory_are_told() {
     let directory = tempfile::tempdir().unwrap();
     let too_wide =

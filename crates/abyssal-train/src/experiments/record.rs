@@ -74,6 +74,9 @@ pub struct RunRecord {
     pub paper_rule: SelectedEpoch,
     /// Epochs that were run.
     pub epochs: usize,
+    /// Why fine-tuning ended before its time, if it diverged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<String>,
     /// Seconds, without those of teachers.
     pub seconds: f64,
     /// Who taught.
@@ -173,6 +176,7 @@ impl RunRecord {
             strict: result.selected_by_strict_rule,
             paper_rule: result.selected_by_paper_rule,
             epochs: result.epochs,
+            cut_short: result.cut_short.clone(),
             seconds: result.seconds,
             teacher: result.teacher.clone(),
             version: result.version.clone(),

@@ -57,6 +57,7 @@ struct Seen {
     roles: Vec<(Role, String)>,
     epochs: Vec<EpochMetrics>,
     left_out: Vec<LeftOutRecord>,
+    cut_short: Vec<String>,
 }
 
 impl Observer for Seen {
@@ -71,6 +72,10 @@ impl Observer for Seen {
 
     fn left_out(&mut self, candidate: &LeftOutRecord) {
         self.left_out.push(candidate.clone());
+    }
+
+    fn cut_short(&mut self, reason: &str) {
+        self.cut_short.push(reason.to_string());
     }
 }
 
@@ -259,6 +264,33 @@ fn a_teacher_that_diverges_is_named_with_its_own_settings() {
     let error = try_in(&run, &config).1.unwrap_err().to_string();
     assert!(error.starts_with("teacher.gcn: training diverged in epoch 1"), "{error}");
     assert!(error.ends_with("try a lower teacher.gcn.train.learning_rate"), "{error}");
+}
+
+/// The tasks have taught what they had to teach, and their best weights are those of the same run without fine-tuning.
+#[test]
+fn fine_tuning_that_diverges_ends_there() {
+    let with = |setting: &str, value: Value| config(&[(&format!("curriculum.{setting}"), value)]);
+    let (kept, result, seen) = run(&with("fine_tuning_learning_rate", TOO_MUCH.into()));
+    let reason = result.cut_short.as_deref().expect("it diverged");
+    let first = format!("training diverged in epoch {}: ", result.epochs + 1);
+    assert!(reason.starts_with(&first), "{reason}");
+    assert!(reason.ends_with("try a lower curriculum.fine_tuning_learning_rate"), "{reason}");
+    assert_eq!(seen.cut_short, [reason]);
+    let (untuned, expected, seen) = run(&with("fine_tuning_epochs", 0.into()));
+    assert_eq!((expected.cut_short, seen.cut_short), (None, Vec::new()));
+    assert_eq!(
+        (result.epochs, result.selected, result.stages),
+        (expected.epochs, expected.selected, expected.stages)
+    );
+    let weights = |directory: &TempDir| {
+        let bytes = std::fs::read(directory.path().join("run/model.safetensors")).unwrap();
+        let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        let mut tensors: Vec<(String, Vec<u8>)> =
+            tensors.iter().map(|(name, view)| (name.to_string(), view.data().to_vec())).collect();
+        tensors.sort();
+        tensors
+    };
+    assert_eq!(weights(&kept), weights(&untuned));
 }
 
 #[test]
