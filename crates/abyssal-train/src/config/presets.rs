@@ -12,7 +12,7 @@ macro_rules! files {
 }
 
 files! {
-    "abyssal", "reference", "r-soft-graph-ain", "gcn", "gat", "sgc", "appnp", "gprgnn", "dagnn", "gcnii", "jknet", "chebnet",
+    "abyssal", "abyssal-direct", "reference", "r-soft-graph-ain", "gcn", "gat", "sgc", "appnp", "gprgnn", "dagnn", "gcnii", "jknet", "chebnet",
     "bernnet", "h2gcn", "fagcn", "fsgnn", "grand", "pairnorm", "modular",
 }
 
@@ -36,7 +36,12 @@ pub(super) fn abyssal(dataset: &str) -> Vec<(String, Value)> {
     settings("abyssal", &["all", dataset])
 }
 
-/// Sections of a file, in this order; both may be missing.
+/// The best settings found for our model without a curriculum on this dataset.
+pub(super) fn abyssal_direct(dataset: &str) -> Vec<(String, Value)> {
+    settings("abyssal-direct", &[dataset])
+}
+
+/// Sections of a file, in this order; each may be missing.
 fn settings(file: &str, sections: &[&str]) -> Vec<(String, Value)> {
     let Some((_, contents)) = FILES.iter().find(|(name, _)| *name == file) else { return Vec::new() };
     let table = parse(contents);
@@ -65,7 +70,7 @@ mod tests {
     use crate::Config;
 
     /// Files that are about no single model.
-    const RECIPES: [&str; 2] = ["abyssal", "reference"];
+    const RECIPES: [&str; 3] = ["abyssal", "abyssal-direct", "reference"];
 
     #[test]
     fn files_are_about_models_and_datasets_there_are() {

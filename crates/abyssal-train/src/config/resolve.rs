@@ -61,9 +61,16 @@ impl Config {
             of_preset.retain(|(key, _)| !candidates::TOGETHER.contains(&key.as_str()));
         }
         let mut config = Config { preset, data, model, ..base };
-        if method(&of_preset, &given)? == Method::Curriculum {
-            config.curriculum = Some(CurriculumConfig::default());
-            config.teacher = Some(candidates::resolve(&config, &of_preset, &given)?);
+        match method(&of_preset, &given)? {
+            Method::Curriculum => {
+                config.curriculum = Some(CurriculumConfig::default());
+                config.teacher = Some(candidates::resolve(&config, &of_preset, &given)?);
+            }
+            // What suits a student, which is told all labels, does not suit whoever learns from a few.
+            Method::Direct if preset == Preset::Abyssal && config.model.name() == OURS => {
+                of_preset.extend(presets::abyssal_direct(config.data.name()));
+            }
+            Method::Direct => {}
         }
         let mut table = config.table();
         let applicable =

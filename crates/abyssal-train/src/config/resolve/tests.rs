@@ -132,6 +132,33 @@ fn only_our_model_has_a_curriculum_by_default_and_not_on_generated_graphs() {
     }
 }
 
+/// A student is told all labels, whoever learns directly only a few: what suits one does not suit the other.
+#[test]
+fn direct_training_has_settings_of_its_own_and_so_has_self_as_a_teacher() {
+    let with = |preset: &str, method: &str| {
+        let given = [("preset", preset), ("data.name", "cora"), ("train.method", method), ("teacher.models", "self")];
+        let given = given.map(|(key, value)| (key, Value::from(value)));
+        resolve(&given[..if method == "direct" { 3 } else { 4 }]).unwrap()
+    };
+    let (direct, taught) = (with("abyssal", "direct"), with("abyssal", "curriculum"));
+    assert_ne!(direct.model, taught.model);
+    assert_ne!(direct.train.weight_decay, taught.train.weight_decay);
+    let own = &taught.teacher.as_ref().unwrap().candidates["self"];
+    assert_eq!((&own.model, &own.train), (&direct.model, &direct.train), "it is taught directly");
+    for preset in ["paper", "reference"] {
+        assert_eq!(with(preset, "direct").model, with(preset, "curriculum").model, "{preset}");
+    }
+    let given = [
+        ("data.name", Value::from("cora")),
+        ("train.method", "direct".into()),
+        ("model.head", "linear".into()),
+        ("train.weight_decay", 0.5.into()),
+    ];
+    let config = resolve(&given).unwrap();
+    assert_eq!(config.train.weight_decay, 0.5, "what is given wins");
+    assert_eq!(config.table()["model"]["head"].as_str(), Some("linear"));
+}
+
 #[test]
 fn teachers_have_settings_of_their_own() {
     let config = resolve(&[
