@@ -26,8 +26,8 @@ pub use teacher::{CandidateConfig, CandidateGraph, Choice, PredictionsKind, Teac
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
-    /// The best recipe we have found on validation nodes, teacher included (`presets/abyssal.toml`); other models than
-    /// ours have their published settings.
+    /// The best recipe we have found on validation nodes, teacher included (`presets/abyssal.toml`), and without a curriculum
+    /// (`presets/abyssal-direct.toml`); other models than ours have their published settings.
     #[default]
     Abyssal,
     /// The method as the paper describes it, with published settings where there are some for model and dataset

@@ -15,7 +15,7 @@ use crate::TrainError;
 /// The teacher of a curriculum.
 ///
 /// Every name in `models` stands for a candidate with settings of its own, `[teacher.NAME.model]` and `[teacher.NAME.train]`.
-/// A name is that of a model, which starts from its published settings; or `self`, which starts from those of the student;
+/// A name is that of a model, which starts from its published settings; or `self`, the model of the student, taught directly;
 /// or any other word, if `teacher.NAME.model.name` says which model it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, DocumentedFields)]
 #[serde(default)]
