@@ -92,18 +92,31 @@ mod tests {
         for (file, _) in FILES.iter().filter(|(file, _)| !RECIPES.contains(file)) {
             for benchmark in Benchmark::all() {
                 let chosen = [("model.name", *file), ("data.name", benchmark.name), ("preset", "paper")];
-                let chosen = chosen.map(|(key, value)| (key.to_string(), Value::from(value)));
-                let config = Config::resolve(None, &chosen).unwrap_or_else(|error| panic!("{file}: {error}"));
-                let resolved = flatten(&config.table());
-                let published = published(file, benchmark.name);
-                for (index, (key, value)) in published.iter().enumerate() {
-                    let overruled = published[index + 1..].iter().any(|(later, _)| later == key);
-                    let found = resolved.iter().find(|(name, _)| name == key);
-                    let (_, found) =
-                        found.unwrap_or_else(|| panic!("{file} has no {key} ({})", benchmark.name));
-                    assert!(overruled || found == value, "{file}, {}: {key} is {found}", benchmark.name);
-                }
+                require_in_effect(&published(file, benchmark.name), &chosen);
             }
+        }
+    }
+
+    #[test]
+    fn settings_for_direct_training_are_taken_whole() {
+        for benchmark in Benchmark::all() {
+            let chosen = [("data.name", benchmark.name), ("train.method", "direct")];
+            require_in_effect(&abyssal_direct(benchmark.name), &chosen);
+        }
+        assert!(!abyssal_direct("cora").is_empty());
+    }
+
+    /// Whoever chooses so gets all settings of a file, but for those that a later section of it overrules.
+    fn require_in_effect(of_file: &[(String, Value)], chosen: &[(&str, &str)]) {
+        let settings: Vec<_> =
+            chosen.iter().map(|(key, value)| (key.to_string(), Value::from(*value))).collect();
+        let config = Config::resolve(None, &settings).unwrap_or_else(|error| panic!("{chosen:?}: {error}"));
+        let resolved = flatten(&config.table());
+        for (index, (key, value)) in of_file.iter().enumerate() {
+            let overruled = of_file[index + 1..].iter().any(|(later, _)| later == key);
+            let found = resolved.iter().find(|(name, _)| name == key);
+            let (_, found) = found.unwrap_or_else(|| panic!("{chosen:?}: there is no {key}"));
+            assert!(overruled || found == value, "{chosen:?}: {key} is {found}");
         }
     }
 

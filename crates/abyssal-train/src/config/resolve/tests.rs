@@ -135,19 +135,19 @@ fn only_our_model_has_a_curriculum_by_default_and_not_on_generated_graphs() {
 /// A student is told all labels, whoever learns directly only a few: what suits one does not suit the other.
 #[test]
 fn direct_training_has_settings_of_its_own_and_so_has_self_as_a_teacher() {
-    let with = |preset: &str, method: &str| {
-        let given = [("preset", preset), ("data.name", "cora"), ("train.method", method), ("teacher.models", "self")];
-        let given = given.map(|(key, value)| (key, Value::from(value)));
-        resolve(&given[..if method == "direct" { 3 } else { 4 }]).unwrap()
+    let with = |preset: &str, more: &[(&str, &str)]| {
+        let given = [&[("preset", preset), ("data.name", "cora")], more].concat();
+        resolve(&Vec::from_iter(given.into_iter().map(|(key, value)| (key, Value::from(value))))).unwrap()
     };
-    let (direct, taught) = (with("abyssal", "direct"), with("abyssal", "curriculum"));
+    let (direct, by_self) = (&[("train.method", "direct")][..], &[("teacher.models", "self")][..]);
+    for preset in ["paper", "reference"] {
+        assert_eq!(with(preset, direct).model, with(preset, by_self).model, "{preset}");
+    }
+    let (direct, taught) = (with("abyssal", direct), with("abyssal", by_self));
     assert_ne!(direct.model, taught.model);
     assert_ne!(direct.train.weight_decay, taught.train.weight_decay);
     let own = &taught.teacher.as_ref().unwrap().candidates["self"];
     assert_eq!((&own.model, &own.train), (&direct.model, &direct.train), "it is taught directly");
-    for preset in ["paper", "reference"] {
-        assert_eq!(with(preset, "direct").model, with(preset, "curriculum").model, "{preset}");
-    }
     let given = [
         ("data.name", Value::from("cora")),
         ("train.method", "direct".into()),
