@@ -33,7 +33,8 @@ impl fmt::Display for Subset {
     }
 }
 
-/// Three disjoint, non-empty sets of nodes, but for [`Split::nobody`]. Nodes may be in none of them.
+/// Three disjoint sets of nodes, which may leave nodes out. None is empty, but for those of a graph that is only to be predicted,
+/// where all are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     name: String,
