@@ -5,10 +5,10 @@ what comes out.
     cargo build --release
     python3 scripts/accuracies.py --runs DIR [--models gcn gat] [--datasets cora] [--seeds 10] [--threads 0]
 
-Every (model, dataset) is one command, `abyssal train --dataset D --model M --seeds N --no-curriculum`, with strict selection: the epoch
-with the best validation accuracy, test nodes play no part. The runs stay in DIR; what is complete there is not trained
-again, and what was interrupted goes on. The record (`scripts/results/accuracies.json`, and `--out`) has the command, the
-configuration, fingerprints of data and split, and the accuracy of every seed. The script needs nothing but Python.
+Every (model, dataset) is one command, `abyssal train --dataset D --model M --seeds N --no-curriculum`, with strict selection:
+the epoch with the best validation accuracy, test nodes play no part. The runs stay in DIR; what is complete there is not
+trained again, and what was interrupted goes on. The record (`scripts/results/accuracies.json`, and `--out`) has the command,
+the configuration, fingerprints of data and split, and the accuracy of every seed. The script needs nothing but Python.
 """
 
 import argparse

@@ -12,8 +12,8 @@ macro_rules! files {
 }
 
 files! {
-    "abyssal", "abyssal-direct", "reference", "r-soft-graph-ain", "gcn", "gat", "sgc", "appnp", "gprgnn", "dagnn", "gcnii", "jknet", "chebnet",
-    "bernnet", "h2gcn", "fagcn", "fsgnn", "grand", "pairnorm", "modular",
+    "abyssal", "abyssal-direct", "reference", "r-soft-graph-ain", "gcn", "gat", "sgc", "appnp", "gprgnn", "dagnn", "gcnii",
+    "jknet", "chebnet", "bernnet", "h2gcn", "fagcn", "fsgnn", "grand", "pairnorm", "modular",
 }
 
 /// The published settings of a model: for every dataset, then for this one.

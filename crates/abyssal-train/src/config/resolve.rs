@@ -56,21 +56,14 @@ impl Config {
             Some(name) => named("model.name", name, ModelConfig::NAMES, ModelConfig::named)?,
             None => base.model,
         };
-        let mut of_preset = preset_settings(preset, model.name(), &data);
+        let mut of_preset = preset_settings(preset, model.name(), &data, &given)?;
         if last(&given, candidates::MODELS).is_some() {
             of_preset.retain(|(key, _)| !candidates::TOGETHER.contains(&key.as_str()));
         }
         let mut config = Config { preset, data, model, ..base };
-        match method(&of_preset, &given)? {
-            Method::Curriculum => {
-                config.curriculum = Some(CurriculumConfig::default());
-                config.teacher = Some(candidates::resolve(&config, &of_preset, &given)?);
-            }
-            // What suits a student, which is told all labels, does not suit whoever learns from a few.
-            Method::Direct if preset == Preset::Abyssal && config.model.name() == OURS => {
-                of_preset.extend(presets::abyssal_direct(config.data.name()));
-            }
-            Method::Direct => {}
+        if method(&of_preset, &given)? == Method::Curriculum {
+            config.curriculum = Some(CurriculumConfig::default());
+            config.teacher = Some(candidates::resolve(&config, &of_preset, &given)?);
         }
         let mut table = config.table();
         let applicable =
@@ -123,12 +116,19 @@ fn read_table(path: &Path) -> Result<Table, TrainError> {
     })
 }
 
-fn preset_settings(preset: Preset, model: &str, data: &DatasetConfig) -> Vec<(String, Value)> {
+/// What a preset says about a model on a dataset, in the way it will be taught.
+fn preset_settings(
+    preset: Preset,
+    model: &str,
+    data: &DatasetConfig,
+    given: &[(String, Value)],
+) -> Result<Vec<(String, Value)>, TrainError> {
     let dataset = data.name();
     let published = presets::published(model, dataset);
+    let ours = preset == Preset::Abyssal && model == OURS;
     let mut settings: Vec<_> = match preset {
         // What was found for a dataset says more than what was published for it.
-        Preset::Abyssal if model == OURS => published.into_iter().chain(presets::abyssal(dataset)).collect(),
+        Preset::Abyssal if ours => published.into_iter().chain(presets::abyssal(dataset)).collect(),
         Preset::Abyssal | Preset::Paper => published,
         Preset::Reference => {
             let defaults = presets::reference_defaults();
@@ -139,7 +139,11 @@ fn preset_settings(preset: Preset, model: &str, data: &DatasetConfig) -> Vec<(St
         // Generated graphs are for a first look and for tests, where training a teacher first would be in the way.
         settings.retain(|(key, _)| key != METHOD);
     }
-    settings
+    if ours && method(&settings, given)? == Method::Direct {
+        // What suits a student, which is told all labels, does not suit whoever learns from a few.
+        settings.extend(presets::abyssal_direct(dataset));
+    }
+    Ok(settings)
 }
 
 /// The key with an alias (the paper's letter) replaced by the name it stands for.
