@@ -1,19 +1,13 @@
 //! What a finished session says: a table for people, or one JSON object.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BTreeMap, BTreeSet};
+mod notes;
+mod table;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use abyssal_graph::DatasetConfig;
-use abyssal_train::curriculum::Stage;
-use abyssal_train::{
-    CandidateRecord, Config, RunResult, Selection, StageRecord, TeacherRecord, mean, sample_deviation,
-};
+use abyssal_train::{Config, RunResult, Selection, StageRecord, TeacherRecord, mean, sample_deviation};
 use serde::Serialize;
-
-/// Stages of a curriculum in the table; of more, as many evenly spaced ones.
-const SHOWN_STAGES: usize = 8;
 
 /// One run in the JSON report.
 #[derive(Debug, Serialize)]
@@ -142,207 +136,26 @@ impl SessionReport {
         writeln!(output)
     }
 
-    /// Writes a table.
+    /// Writes a table, and below it what it says nothing about. `path` is where the session is kept.
     pub fn write_table(&self, path: &Path, output: &mut impl Write) -> std::io::Result<()> {
-        let models = || std::iter::once(&self.first).chain(&self.compared);
-        let width = models().map(|report| report.model.len()).max().unwrap_or(0).max(16);
-        writeln!(output, "{:width$}  layers  test accuracy   validation   epoch  seconds", "model")?;
-        for report in models() {
-            let none = || "–".to_string();
-            let validations: Vec<f64> = report.runs.iter().map(|run| run.validation_accuracy).collect();
-            let seconds: f64 = report.runs.iter().map(|run| run.seconds).sum();
-            let seconds = report.mean.map_or_else(none, |_| format!("{seconds:.1}"));
-            let epoch = match report.runs.as_slice() {
-                [run] => run.epoch.to_string(),
-                _ => none(),
-            };
-            let deviation = report.std.filter(|_| report.runs.len() > 1);
-            let test = report.mean.map_or_else(none, |mean| percent(mean, deviation));
-            let validation = report.mean.map_or_else(none, |_| percent(mean(&validations), None));
-            // Means of other runs than those of the model beside it.
-            let short = match report.runs.len() {
-                count if count == report.planned => String::new(),
-                count => format!("  ({count} of {} runs)", report.planned),
-            };
-            writeln!(
-                output,
-                "{:width$}  {:>6}  {test:>13}  {validation:>11}  {epoch:>6}  {seconds:>7}{short}",
-                report.model, report.layers,
-            )?;
-            report.write_curriculum(width, output)?;
-        }
-        let graphs: BTreeSet<&str> =
-            models().flat_map(|report| &report.runs).map(|run| run.graph.as_str()).collect();
-        let majority = percent(self.majority_accuracy, None);
-        writeln!(output, "{:width$}  {:>6}  {majority:>13}", "(majority class)", "")?;
-        let seeds: BTreeSet<u64> = models().flat_map(|report| &report.runs).map(|run| run.seed).collect();
-        match (self.splits.as_slice(), self.first.planned) {
-            ([split], 1) => writeln!(output, "\nsplit {split}")?,
-            ([split], _) => {
-                writeln!(output, "\nmean ± standard deviation of {} seeds, split {split}", seeds.len())?;
-            }
-            ([first, .., last], runs) => {
-                let splits = self.splits.len();
-                let seeds = match seeds.len() {
-                    1 => "one seed".to_string(),
-                    several => format!("{several} seeds"),
-                };
-                writeln!(
-                    output,
-                    "\nmean ± standard deviation of {runs} runs: {seeds} on each of {splits} splits, {first} to {last}"
-                )?;
-            }
-            ([], _) => {}
-        }
-        let graphs: Vec<&str> = graphs.into_iter().collect();
-        writeln!(output, "propagation graph: {}", graphs.join(", "))?;
-        self.first.write_teacher(output)?;
-        self.first.write_cut_short(output)?;
-        if self.first.selection == Selection::Paper {
-            writeln!(
-                output,
-                "\nselection = \"paper\": ties went to the larger test accuracy. For comparison with the released \
-                 code only."
-            )?;
-        }
-        writeln!(output, "\nkept in {}", path.display())?;
-        // Whoever brings a graph wants its classes, and its next nodes to have some.
-        if self.dataset == DatasetConfig::FILES && self.failures.is_empty() {
-            writeln!(
-                output,
-                "classes of all nodes, also new ones: abyssal predict --run {}",
-                path.display()
-            )?;
-        }
-        Ok(())
+        table::write(self, output)?;
+        notes::write(self, path, output)
+    }
+
+    /// The first model, then the others.
+    fn models(&self) -> impl Iterator<Item = &ModelReport> {
+        std::iter::once(&self.first).chain(&self.compared)
     }
 }
 
 impl ModelReport {
-    /// Who taught the model, and how well it did at the end of the stages of its curriculum.
-    fn write_curriculum(&self, width: usize, output: &mut impl Write) -> std::io::Result<()> {
-        let teachers = self.teachers();
-        if teachers.is_empty() {
-            return Ok(());
-        }
-        let mut row = |name: &str, tests: &[f64], validations: &[f64], epoch: &str, seconds: &str| {
-            let test = percent(mean(tests), (tests.len() > 1).then(|| sample_deviation(tests)));
-            let validation = percent(mean(validations), None);
-            let name = format!("  {name}");
-            let row =
-                format!("{name:width$}  {:>6}  {test:>13}  {validation:>11}  {epoch:>6}  {seconds:>7}", "");
-            writeln!(output, "{}", row.trim_end())
-        };
-        let share =
-            |value: fn(&TeacherRecord) -> f64| teachers.iter().map(|one| value(one)).collect::<Vec<_>>();
-        let seconds = TeacherRecord::seconds_of(teachers.iter().copied());
-        row(
-            if teachers.len() == 1 { "teacher" } else { "teachers" },
-            &share(|teacher| teacher.test_accuracy),
-            &share(|teacher| teacher.validation_accuracy),
-            "",
-            &format!("{seconds:.1}"),
-        )?;
-        if let [run] = self.runs.as_slice() {
-            for record in evenly_spaced(&run.stages, SHOWN_STAGES) {
-                let name = match record.stage {
-                    Stage::Task(task) => format!("after stage {task} of {}", run.tasks.max(task)),
-                    Stage::FineTuning | Stage::Direct => "after fine-tuning".to_string(),
-                };
-                let (test, validation) = ([record.test_accuracy], [record.validation_accuracy]);
-                row(&name, &test, &validation, &record.epoch.to_string(), "")?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Who taught, and how often; of a single run also what its candidates were worth on the validation nodes.
-    fn write_teacher(&self, output: &mut impl Write) -> std::io::Result<()> {
-        let teachers = self.teachers();
-        if teachers.is_empty() {
-            return Ok(());
-        }
-        let names = teachers.iter().map(|teacher| teacher.name.as_str());
-        write!(output, "\ntaught by {}", counted(names, teachers.len()))?;
-        if let [teacher] = teachers.as_slice() {
-            for earlier in teacher.earlier() {
-                write!(output, ", taught by {}", earlier.name)?;
-            }
-            let first = teacher.earlier().last().unwrap_or(teacher);
-            if first.candidates.len() > 1 {
-                let candidate = |one: &CandidateRecord| {
-                    format!("{} {}", one.name, percent(one.validation_accuracy, None))
-                };
-                let all: Vec<String> = first.candidates.iter().map(candidate).collect();
-                write!(output, "; candidates on the validation nodes: {}", all.join(", "))?;
-            }
-        }
-        let with_earlier =
-            teachers.iter().flat_map(|teacher| std::iter::once(*teacher).chain(teacher.earlier()));
-        let left_out = with_earlier.flat_map(|teacher| &teacher.left_out).map(|one| one.name.as_str());
-        let left_out = counted(left_out, teachers.len());
-        if !left_out.is_empty() {
-            write!(output, "; left out: {left_out}")?;
-        }
-        writeln!(output)?;
-        if let ([run], [teacher]) = (self.runs.as_slice(), teachers.as_slice()) {
-            // Whoever came for predictions should know. The student's epoch was chosen among many on the very nodes they are
-            // compared on, so that at a tie the teacher is to be preferred.
-            let compared = match teacher.validation_accuracy.total_cmp(&run.validation_accuracy) {
-                Ordering::Less => return Ok(()),
-                Ordering::Equal => "as good as",
-                Ordering::Greater => "better than",
-            };
-            let file = run.run_dir.join("teacher.npy");
-            writeln!(
-                output,
-                "the teacher is {compared} its student on the validation nodes; {} has what it says",
-                file.display()
-            )?;
-        }
-        Ok(())
-    }
-
-    /// How many runs have not been fine-tuned to the end, and why the first one was not.
-    fn write_cut_short(&self, output: &mut impl Write) -> std::io::Result<()> {
-        let reasons: Vec<&str> = self.runs.iter().filter_map(|run| run.cut_short.as_deref()).collect();
-        match reasons.first() {
-            None => Ok(()),
-            Some(reason) => {
-                let count = match (reasons.len(), self.runs.len()) {
-                    (1, 1) => String::new(),
-                    (count, runs) => format!(" in {count} of {runs} runs"),
-                };
-                writeln!(output, "\nfine-tuning ended early{count}: {reason}")
-            }
-        }
-    }
-
     /// Those of all runs that were taught.
     fn teachers(&self) -> Vec<&TeacherRecord> {
         self.runs.iter().filter_map(|run| run.teacher.as_ref()).collect()
     }
 }
 
-/// Names with how often each comes, the most frequent first: `gcnii (4 of 5 runs), gcn (1 of 5 runs)`, or `gcn` if it always does.
-fn counted<'a>(names: impl Iterator<Item = &'a str>, runs: usize) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    names.for_each(|name| *counts.entry(name).or_default() += 1);
-    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
-    counts.sort_by_key(|&(_, count)| Reverse(count));
-    let told = counts.into_iter().map(|(name, count)| match count == runs {
-        true => name.to_string(),
-        false => format!("{name} ({count} of {runs} runs)"),
-    });
-    told.collect::<Vec<_>>().join(", ")
-}
-
-/// At most so many items, with the first and the last.
-fn evenly_spaced<T>(items: &[T], at_most: usize) -> impl Iterator<Item = &T> {
-    let shown = items.len().min(at_most);
-    (0..shown).map(move |step| &items[step * (items.len() - 1) / (shown - 1).max(1)])
-}
-
+/// As people read it: `84.5 ± 0.3 %`.
 fn percent(share: f64, deviation: Option<f64>) -> String {
     match deviation {
         Some(deviation) => format!("{:.1} ± {:.1} %", 100.0 * share, 100.0 * deviation),
@@ -421,6 +234,24 @@ mod tests {
         let report = SessionReport::new(&planned("gcn", 1), &[result("gcn", 0, 0.5)], &[]).unwrap();
         let text = table(&report);
         assert!(text.contains("stage 3 of 11") && text.contains("stage 11 of 11"), "{text}");
+    }
+
+    /// Names of stages are longer than those of models.
+    #[test]
+    fn columns_stand_under_their_names() {
+        let report = SessionReport::new(&planned("gcn", 1), &[result("gcn", 0, 0.5)], &[]).unwrap();
+        let text = table(&report);
+        let mut rows = text.lines().take_while(|line| !line.is_empty());
+        let (before, name) = rows.next().unwrap().split_once("test accuracy").expect("a header");
+        let (test, validation) = (before.len() + "test accuracy".len(), "   validation".len());
+        assert!(name.starts_with("   validation"), "{text}");
+        let rows: Vec<&str> = rows.collect();
+        assert_eq!(rows.len(), 5, "{text}");
+        for row in rows {
+            assert!(row[..test].ends_with(" 50.0 %"), "{text}");
+            let known = row.contains("majority") || row[..test + validation].ends_with(" 50.0 %");
+            assert!(known, "{text}");
+        }
     }
 
     #[test]
