@@ -276,6 +276,24 @@ mod tests {
         assert!(text.contains("taught by gcn\n"), "{text}");
     }
 
+    /// An ensemble that is grown by loss may leave out the most accurate candidate.
+    #[test]
+    fn candidates_are_told_with_their_loss() {
+        let mut result = result("gcn", 0, 0.5);
+        let candidate = |name: &str, accuracy: f64, loss: Option<f64>| {
+            let json = json!({
+                "name": name, "model": name, "layers": 2, "seeds": [0], "validation_accuracy": accuracy,
+                "validation_loss": loss, "test_accuracy": 0.5
+            });
+            serde_json::from_value(json).expect("a candidate")
+        };
+        let candidates = vec![candidate("gcn", 0.8, Some(0.333)), candidate("mlp", 0.9, None)];
+        result.1.teacher.as_mut().unwrap().candidates = candidates;
+        let text = table(&SessionReport::new(&planned("gcn", 1), &[result], &[]).unwrap());
+        let told = "taught by gcn; candidates on the validation nodes (and their loss): gcn 80.0 % (0.33), mlp 90.0 %\n";
+        assert!(text.contains(told), "{text}");
+    }
+
     #[test]
     fn a_teacher_that_is_no_worse_than_its_student_is_told() {
         let told = |accuracy: f64| {

@@ -72,10 +72,8 @@ fn write_teachers(model: &ModelReport, output: &mut impl Write) -> std::io::Resu
         }
         let first = teacher.earlier().last().unwrap_or(teacher);
         if first.candidates.len() > 1 {
-            let candidate =
-                |one: &CandidateRecord| format!("{} {}", one.name, percent(one.validation_accuracy, None));
-            let all: Vec<String> = first.candidates.iter().map(candidate).collect();
-            write!(output, "; candidates on the validation nodes: {}", all.join(", "))?;
+            let all: Vec<String> = first.candidates.iter().map(examined).collect();
+            write!(output, "; candidates on the validation nodes (and their loss): {}", all.join(", "))?;
         }
     }
     let with_earlier = teachers.iter().flat_map(|teacher| std::iter::once(*teacher).chain(teacher.earlier()));
@@ -85,6 +83,14 @@ fn write_teachers(model: &ModelReport, output: &mut impl Write) -> std::io::Resu
         write!(output, "; left out: {left_out}")?;
     }
     writeln!(output)
+}
+
+/// A candidate with its accuracy and its loss on the validation nodes. Ensembles are grown by loss: without it nobody understands
+/// why the most accurate candidate is not heard.
+fn examined(candidate: &CandidateRecord) -> String {
+    let accuracy = percent(candidate.validation_accuracy, None);
+    let loss = candidate.validation_loss.map(|loss| format!(" ({loss:.2})")).unwrap_or_default();
+    format!("{} {accuracy}{loss}", candidate.name)
 }
 
 /// Of a single run, whether its teacher is no worse than itself: whoever came for predictions should know.
