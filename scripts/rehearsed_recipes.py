@@ -89,6 +89,8 @@ SOFTER = ["curriculum.temperature=entropy:0.8"]
 REFERENCE = ["preset=reference", "train.selection=strict"]
 # The same with a teacher of its own for each seed.
 REFERENCE_BY_SEED = [*REFERENCE, "teacher.shared=false"]
+# A student with a perceptron in place of the linear classifier, as that of Actor has.
+TWO_LAYERS = ["model.head_layers=2"]
 # Teachers of Cora, and of Citeseer.
 GCNII = ["teacher.gcnii.model.layers=16"]
 THREE = teachers("gcnii", "appnp", "dagnn", choice="ensemble", seeds=1) + GCNII
@@ -118,6 +120,7 @@ RECIPES = {
         "grand-5-2": GRAND + learnt(2),
         "grand-5-1-input-graph": GRAND + learnt(1) + ["curriculum.graph=input"],
         "grand-5-1-no-smoothing": GRAND + learnt(1) + ["curriculum.steps=0"],
+        "grand-5-1-two-layers": GRAND + learnt(1) + TWO_LAYERS,
         "grand-5-1-less-dropout": GRAND + learnt(1) + ["model.output_dropout=0.3"],
         "grand-5-reference": GRAND + REFERENCE_BY_SEED,
         "grand-gcnii-1": GRAND_GCNII + learnt(1),
@@ -130,10 +133,12 @@ RECIPES = {
         "grand-5-0.5": GRAND + learnt(0.5),
         "grand-5-1": GRAND + learnt(1, rounds=2),
         "grand-5-2": GRAND + learnt(2),
+        "grand-5-1-two-layers": GRAND + learnt(1) + TWO_LAYERS,
     },
     "texas": recipes("knn:2", TEXAS, [])
     | {
         "fsgnn-gprgnn-5-no-fine-tuning": MIXED + TEXAS + student("knn:2", fine_tuning=0),
+        "fsgnn-gprgnn-5-no-fine-tuning-two-layers": MIXED + TEXAS + student("knn:2", fine_tuning=0) + TWO_LAYERS,
         "fsgnn-gprgnn-5-five-neighbours": MIXED + TEXAS + student("knn:5"),
         "fsgnn-gprgnn-5-soft": MIXED + TEXAS + student("knn:2", fine_tuning=0) + SOFT,
         "fsgnn-gprgnn-5-softer": MIXED + TEXAS + student("knn:2", fine_tuning=0) + SOFTER,
